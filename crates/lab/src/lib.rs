@@ -1,1 +1,3 @@
-//! placeholder
+//! An emulated GPU box: everything except the silicon is real.
+
+pub mod place;
