@@ -20,23 +20,23 @@ impl BoxDirectory {
     }
 
     /// The board file (TOML) that says which cards the box has.
-    pub fn board(&self) -> PathBuf {
+    pub fn board_file(&self) -> PathBuf {
         self.path.join("board.toml")
     }
 
     /// The memory-mapped table shared by every process of the box.
-    pub fn state(&self) -> PathBuf {
+    pub fn state_file(&self) -> PathBuf {
         self.path.join("state")
     }
 
     /// Holds `libnvidia-ml.so.1` and its link name.
-    pub fn library_folder(&self) -> PathBuf {
+    pub fn library_directory(&self) -> PathBuf {
         self.path.join("lib")
     }
 
     /// The library that NVML programs load.
     pub fn library(&self) -> PathBuf {
-        self.library_folder().join("libnvidia-ml.so.1")
+        self.library_directory().join("libnvidia-ml.so.1")
     }
 
     /// What members see as `/dev`.
@@ -47,6 +47,11 @@ impl BoxDirectory {
     /// What members see as `/proc/driver`.
     pub fn proc_driver(&self) -> PathBuf {
         self.path.join("proc-driver")
+    }
+
+    /// What members see as `/proc/modules`.
+    pub fn proc_modules(&self) -> PathBuf {
+        self.path.join("proc-modules")
     }
 
     /// What members see as `/sys/bus/pci/devices`.

@@ -1,0 +1,167 @@
+//! The private mount namespace of a box: made by the anchor process, entered by members and by `lab shell`.
+#![expect(unsafe_code, reason = "rustix marks unshare unsafe because of file tables, which stay shared here")]
+
+use std::fs::{self, File};
+use std::io;
+use std::os::fd::AsFd;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+use rustix::mount::{MountFlags, MountPropagationFlags};
+use rustix::thread::{LinkNameSpaceType, UnshareFlags};
+
+use super::directory::BoxDirectory;
+
+/// Why the namespace of a box could not be made or entered.
+#[derive(Debug, thiserror::Error)]
+pub enum NamespaceError {
+    /// The kernel refuses a namespace.
+    #[error("cannot make a namespace (an ordinary user needs user namespaces to be allowed)")]
+    Refused(#[source] io::Error),
+    /// Something cannot be put in its place.
+    #[error("cannot put `{}` in place", path.display())]
+    Place {
+        /// What cannot be put in place.
+        path: PathBuf,
+        /// What the kernel said.
+        #[source]
+        source: io::Error,
+    },
+    /// The namespace of the box cannot be entered.
+    #[error("cannot enter the namespace of process {anchor}")]
+    Enter {
+        /// The process that holds the namespace open.
+        anchor: u32,
+        /// What the kernel said.
+        #[source]
+        source: io::Error,
+    },
+}
+
+fn place(path: &Path) -> impl FnOnce(io::Error) -> NamespaceError {
+    let path = path.to_owned();
+    move |source| NamespaceError::Place { path, source }
+}
+
+/// Files of the machine that the box's `/dev` shows as they are.
+const SHARED_DEVICES: [&str; 8] = ["null", "zero", "full", "random", "urandom", "tty", "ptmx", "fuse"];
+const SHARED_FOLDERS: [&str; 2] = ["pts", "shm"];
+
+/// Moves the calling process into a new mount namespace and makes it the place described by `directory`.
+///
+/// The process must have a single thread. Without root, a user namespace with only the caller's own id is made first.
+///
+/// # Errors
+/// Fails when namespaces are refused or a mount is.
+pub fn create(directory: &BoxDirectory, driver_devices: &[String]) -> Result<(), NamespaceError> {
+    unshare()?;
+    rustix::mount::mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)
+        .map_err(io::Error::from)
+        .map_err(place(Path::new("/")))?;
+    build_devices(directory, driver_devices)?;
+    for (source, target) in [
+        (directory.proc_driver(), "/proc/driver"),
+        (directory.proc_modules(), "/proc/modules"),
+        (directory.pci_devices(), "/sys/bus/pci/devices"),
+        (directory.passwd(), "/etc/passwd"),
+    ] {
+        // A machine may lack one of them, such as the PCI bus; then nobody looks for it there.
+        if Path::new(target).exists() {
+            bind(&source, Path::new(target))?;
+        }
+    }
+    let devices = directory.devices();
+    rustix::mount::mount_bind_recursive(&devices, "/dev").map_err(io::Error::from).map_err(place(&devices))
+}
+
+fn unshare() -> Result<(), NamespaceError> {
+    let (user, group) = (rustix::process::getuid(), rustix::process::getgid());
+    let mut wanted = UnshareFlags::NEWNS;
+    if !user.is_root() {
+        wanted |= UnshareFlags::NEWUSER;
+    }
+    // SAFETY: only `UnshareFlags::FILES` can take descriptors away from other threads, and it is not asked for.
+    unsafe { rustix::thread::unshare_unsafe(wanted) }
+        .map_err(io::Error::from)
+        .map_err(NamespaceError::Refused)?;
+    if user.is_root() {
+        return Ok(());
+    }
+    let (user, group) = (user.as_raw(), group.as_raw());
+    for (file, text) in [
+        ("/proc/self/setgroups", "deny".to_owned()),
+        ("/proc/self/uid_map", format!("{user} {user} 1")),
+        ("/proc/self/gid_map", format!("{group} {group} 1")),
+    ] {
+        fs::write(file, text).map_err(NamespaceError::Refused)?;
+    }
+    Ok(())
+}
+
+fn bind(source: &Path, target: &Path) -> Result<(), NamespaceError> {
+    rustix::mount::mount_bind(source, target).map_err(io::Error::from).map_err(place(target))
+}
+
+/// Builds the box's `/dev` below its directory, while the machine's own is still in sight.
+fn build_devices(directory: &BoxDirectory, driver_devices: &[String]) -> Result<(), NamespaceError> {
+    let devices = directory.devices();
+    rustix::mount::mount("none", &devices, "tmpfs", MountFlags::NOSUID, c"mode=755,size=1m")
+        .map_err(io::Error::from)
+        .map_err(place(&devices))?;
+    for name in SHARED_DEVICES {
+        let original = Path::new("/dev").join(name);
+        if original.exists() {
+            bind_onto_new_file(&original, &devices.join(name))?;
+        }
+    }
+    for name in SHARED_FOLDERS {
+        let (original, copy) = (Path::new("/dev").join(name), devices.join(name));
+        if original.exists() {
+            fs::create_dir(&copy).map_err(place(&copy))?;
+            rustix::mount::mount_bind_recursive(&original, &copy)
+                .map_err(io::Error::from)
+                .map_err(place(&copy))?;
+        }
+    }
+    for (name, target) in
+        [("fd", "/proc/self/fd"), ("stdin", "fd/0"), ("stdout", "fd/1"), ("stderr", "fd/2")]
+    {
+        symlink(target, devices.join(name)).map_err(place(&devices.join(name)))?;
+    }
+    for name in driver_devices {
+        bind_onto_new_file(Path::new("/dev/null"), &devices.join(name))?;
+    }
+    bind_onto_new_file(&directory.kernel_log(), &devices.join("kmsg"))
+}
+
+fn bind_onto_new_file(original: &Path, copy: &Path) -> Result<(), NamespaceError> {
+    File::create(copy).map_err(place(copy))?;
+    bind(original, copy)
+}
+
+/// Moves the calling process, which must have a single thread, to the place that `anchor` holds open.
+///
+/// The working directory stays the same by name, or becomes `/` where the box has no such folder.
+///
+/// # Errors
+/// Fails when the anchor is gone or belongs to somebody else.
+pub fn enter(anchor: u32) -> Result<(), NamespaceError> {
+    let failed = |source: io::Error| NamespaceError::Enter { anchor, source };
+    let working_directory = std::env::current_dir();
+    if fs::read_link(format!("/proc/{anchor}/ns/user")).map_err(failed)?
+        != fs::read_link("/proc/self/ns/user").map_err(failed)?
+    {
+        join(anchor, "user", LinkNameSpaceType::User).map_err(failed)?;
+    }
+    join(anchor, "mnt", LinkNameSpaceType::Mount).map_err(failed)?;
+    let stayed = working_directory.and_then(std::env::set_current_dir);
+    if stayed.is_err() {
+        std::env::set_current_dir("/").map_err(failed)?;
+    }
+    Ok(())
+}
+
+fn join(anchor: u32, file: &str, kind: LinkNameSpaceType) -> io::Result<()> {
+    let namespace = File::open(format!("/proc/{anchor}/ns/{file}"))?;
+    rustix::thread::move_into_link_name_space(namespace.as_fd(), Some(kind)).map_err(io::Error::from)
+}
