@@ -1,3 +1,7 @@
 //! An emulated GPU box: everything except the silicon is real.
 
+pub mod board;
+pub mod cards;
+pub mod client;
+pub mod state;
 pub mod place;
