@@ -1,0 +1,163 @@
+//! The limits that rules judge by: one TOML text with the built-in values, each of which a box may change.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+const BUILT_IN: &str = include_str!("limits.toml");
+
+/// The limits that rules judge by. Units are in the names: `_s` seconds, `_percent` 0 to 100, `_share` 0 to 1,
+/// `_bytes` bytes, `_cores` processor cores.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Limits {
+    /// Rates, shares and trends with fewer distinct time stamps never get a confidence above 0.8.
+    pub trend_samples_min: usize,
+    /// A finding below this confidence is only a candidate.
+    pub answer_confidence_min: f64,
+    /// A card with this much kernel time is busy.
+    pub busy_percent_min: f64,
+    /// A card with at most this much kernel time does not work.
+    pub idle_percent_max: f64,
+    /// A card that waits for data has at most this much kernel time.
+    pub starved_busy_percent_max: f64,
+    /// A card that waits for data has at least this share of samples without any kernel.
+    pub starved_zeros_share_min: f64,
+    /// A saturated card has at least this much kernel time.
+    pub saturated_busy_percent_min: f64,
+    /// A card that really works draws at least this share of its power limit.
+    pub saturated_power_share_min: f64,
+    /// A busy card that draws less than this share of its power limit does little work.
+    pub false_busy_power_share_max: f64,
+    /// Memory below this amount is not worth naming.
+    pub held_bytes_worth_naming: u64,
+    /// Memory below this share of its card is not worth naming.
+    pub held_share_worth_naming: f64,
+    /// A card with this share of its memory used is full.
+    pub full_memory_share_min: f64,
+    /// A card with at most this much free memory is full.
+    pub full_free_bytes_max: u64,
+    /// A card that is held this long without work is reserved idle.
+    pub idle_reserved_s: f64,
+    /// A process with less processor time does nothing.
+    pub idle_cores_max: f64,
+    /// A holder whose run is over must not have worked for this long.
+    pub dead_process_idle_s: f64,
+    /// A holder whose run is over uses less processor time than this.
+    pub dead_process_cores_max: f64,
+    /// Loaders that are blocked this share of time wait for storage.
+    pub loader_blocked_share_min: f64,
+    /// Loaders with this share of block-I/O delay wait for storage.
+    pub block_delay_share_min: f64,
+    /// I/O pressure from here on supports a cause.
+    pub io_pressure_share_notice: f64,
+    /// I/O pressure from here on supports a cause strongly.
+    pub io_pressure_share_strong: f64,
+    /// A loader thread with this much processor time is fully busy.
+    pub loader_cores_full: f64,
+    /// A process tree that uses this share of the processors it may use is short of them.
+    pub tree_cores_share_min: f64,
+    /// A quota that stops a group in this share of periods is felt.
+    pub throttled_share_notice: f64,
+    /// A quota that stops a group in this share of periods binds.
+    pub throttled_share_strong: f64,
+    /// Threads that wait this share of time for a processor are short of it.
+    pub run_delay_share_min: f64,
+    /// Processor pressure from here on supports a cause.
+    pub cpu_pressure_share_notice: f64,
+    /// A library start that takes longer is slow.
+    pub init_slow_s: f64,
+    /// Kernel lines older than this say nothing about now.
+    pub kernel_log_fresh_s: f64,
+}
+
+/// A limit that differs from the built-in one.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LimitChange {
+    /// Its name.
+    pub limit: String,
+    /// The built-in value.
+    pub built_in: f64,
+    /// The value in force.
+    pub value: f64,
+}
+
+/// Why limits could not be taken from a text.
+#[derive(Debug, thiserror::Error)]
+#[error("limits: not what is expected")]
+pub struct LimitsError(#[source] Box<toml::de::Error>);
+
+impl Limits {
+    /// Returns the built-in limits with the values of a table (`[limits]` of `gpuwhy.toml`) laid over them.
+    ///
+    /// # Errors
+    /// Fails when a name is unknown or a value has the wrong type.
+    pub fn with_changes(changes: &toml::Table) -> Result<Self, LimitsError> {
+        let mut table: toml::Table =
+            toml::from_str(BUILT_IN).map_err(|error| LimitsError(Box::new(error)))?;
+        for (name, value) in changes {
+            let value = match (table.get(name), value) {
+                // A whole number is as good as a number with a point.
+                (Some(toml::Value::Float(_)), toml::Value::Integer(whole)) => {
+                    toml::Value::Float(*whole as f64)
+                }
+                _ => value.clone(),
+            };
+            table.insert(name.clone(), value);
+        }
+        toml::Value::Table(table).try_into().map_err(|error| LimitsError(Box::new(error)))
+    }
+
+    /// Returns the limits that differ from the built-in ones, by name.
+    pub fn changes(&self) -> Vec<LimitChange> {
+        let numbers = |limits: &Self| match serde_json::to_value(limits) {
+            Ok(serde_json::Value::Object(members)) => members,
+            _ => serde_json::Map::new(),
+        };
+        let built_in = numbers(&Self::default());
+        let mut changes: Vec<LimitChange> = numbers(self)
+            .into_iter()
+            .filter_map(|(limit, value)| {
+                let (built_in, value) = (built_in.get(&limit)?.as_f64()?, value.as_f64()?);
+                let is_changed = (built_in - value).abs() > f64::EPSILON;
+                is_changed.then_some(LimitChange { limit, built_in, value })
+            })
+            .collect();
+        changes.sort_by(|one, other| one.limit.cmp(&other.limit));
+        changes
+    }
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        toml::from_str(BUILT_IN).expect("the built-in limits are checked by a test")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Limits;
+
+    fn table(text: &str) -> toml::Table {
+        toml::from_str(text).unwrap()
+    }
+
+    #[test]
+    fn built_in_limits_are_complete() {
+        assert!(Limits::default().changes().is_empty());
+    }
+
+    #[test]
+    fn changed_limits_are_named() {
+        let limits = Limits::with_changes(&table("idle_reserved_s = 8")).unwrap();
+        let changes = limits.changes();
+        assert_eq!(changes.len(), 1);
+        assert_eq!(changes[0].limit, "idle_reserved_s");
+        assert!((changes[0].value - 8.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn unknown_limits_are_refused() {
+        assert!(Limits::with_changes(&table("idle_reserved = 8")).is_err());
+        assert!(Limits::with_changes(&table("idle_reserved_s = 'long'")).is_err());
+    }
+}

@@ -1,0 +1,184 @@
+//! Processes at one instant.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::command_line::CommandLine;
+use crate::process::Pid;
+use crate::reading::Reading;
+
+/// The processes that a sample looked at.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct ProcessTable {
+    /// GPU processes with their trees (parents up to init, children down), by pid.
+    pub processes: Vec<ProcessSample>,
+    /// How many processes `/proc` listed, looked at or not.
+    pub listed: Reading<u64>,
+    /// Who has a device file of a card open, from a sweep over all processes.
+    pub device_holders: Reading<Vec<DeviceHolder>>,
+    /// Control groups of the processes above that say something about limits or pressure.
+    pub cgroups: Vec<CgroupSample>,
+}
+
+/// Scheduler state of a process or thread (`/proc/PID/stat` field 3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ProcessState {
+    /// R
+    Running,
+    /// S
+    Sleeping,
+    /// D: uninterruptible, mostly I/O or the driver.
+    Blocked,
+    /// Z: dead, not yet collected by its parent.
+    Zombie,
+    /// T or t
+    Stopped,
+    /// I
+    Idle,
+    /// X
+    Dead,
+}
+
+/// One process at one instant.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct ProcessSample {
+    /// Process number.
+    pub pid: Pid,
+    /// Start, in clock ticks since boot.
+    pub start_ticks: u64,
+    /// Parent.
+    pub parent: Pid,
+    /// Process group.
+    pub group: Pid,
+    /// Session.
+    pub session: Pid,
+    /// Controlling terminal (device number); 0: none.
+    pub terminal: i64,
+    /// State of its main thread.
+    pub state: Reading<ProcessState>,
+    /// `comm`, control characters escaped.
+    pub name: String,
+    /// Real user id of its owner.
+    pub uid: Reading<u32>,
+    /// The owner's name.
+    pub user: Reading<String>,
+    /// Arguments, masked.
+    pub command: Reading<CommandLine>,
+    /// Path of its program (`/proc/PID/exe`).
+    pub executable: Reading<String>,
+    /// Its paths in the control-group hierarchies, by controller list (`""` is v2).
+    pub cgroups: Reading<BTreeMap<String, String>>,
+    /// Allowed environment variables that are set (names of an allow-list only).
+    pub environment: Reading<BTreeMap<String, String>>,
+    /// Pid namespace numbers, outermost first (`NSpid`).
+    pub namespace_pids: Reading<Vec<u32>>,
+    /// Processor time of all its threads, user and system, in clock ticks.
+    pub cpu_ticks: u64,
+    /// Number of threads.
+    pub thread_count: u64,
+    /// Time blocked on block devices, in clock ticks; unsupported where delay accounting is off.
+    pub block_delay_ticks: Reading<u64>,
+    /// Time its main thread waited for a processor, in nanoseconds (`schedstat`).
+    pub run_delay_ns: Reading<u64>,
+    /// I/O counters.
+    pub io: Reading<IoCounters>,
+    /// Kernel function in which the main thread waits.
+    pub wait_channel: Reading<String>,
+    /// Resident memory in bytes.
+    pub resident: Reading<u64>,
+    /// Mount points of regular files it has open, with the number of files.
+    pub file_mounts: Reading<BTreeMap<String, u64>>,
+    /// Its threads, where they were looked at.
+    pub threads: Reading<Vec<ThreadSample>>,
+}
+
+/// `/proc/PID/io`, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct IoCounters {
+    /// All bytes asked for by read calls, page cache and network file systems included.
+    pub read_chars: u64,
+    /// All bytes given to write calls.
+    pub written_chars: u64,
+    /// Bytes really fetched from storage.
+    pub read_bytes: u64,
+    /// Bytes really sent to storage.
+    pub written_bytes: u64,
+}
+
+/// One thread at one instant.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct ThreadSample {
+    /// Thread number.
+    pub tid: Pid,
+    /// `comm`, control characters escaped.
+    pub name: String,
+    /// State.
+    pub state: Reading<ProcessState>,
+    /// Processor time, user and system, in clock ticks.
+    pub cpu_ticks: u64,
+    /// Time waited for a processor, in nanoseconds.
+    pub run_delay_ns: Reading<u64>,
+    /// Kernel function in which it waits.
+    pub wait_channel: Reading<String>,
+}
+
+/// A process that has a device file of a card open.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct DeviceHolder {
+    /// Process number.
+    pub pid: Pid,
+    /// Start, in clock ticks since boot.
+    pub start_ticks: u64,
+    /// The device files (`/dev/nvidia0`, `/dev/nvidia-uvm` …), each once, sorted.
+    pub devices: Vec<String>,
+}
+
+/// A control group that limits or weighs some of the looked-at processes.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct CgroupSample {
+    /// Its path in the hierarchy, as `/proc/PID/cgroup` gives it.
+    pub path: String,
+    /// Processor quota in cores; unsupported: no quota is set.
+    pub cpu_quota_cores: Reading<f64>,
+    /// Scheduling periods so far.
+    pub cpu_periods: Reading<u64>,
+    /// Scheduling periods in which it was stopped at its quota.
+    pub cpu_throttled_periods: Reading<u64>,
+    /// Time it was stopped at its quota, in nanoseconds.
+    pub cpu_throttled_ns: Reading<u64>,
+    /// Total time some task of it waited for I/O, in microseconds.
+    pub io_some_us: Reading<u64>,
+    /// Total time some task of it waited for a processor, in microseconds.
+    pub cpu_some_us: Reading<u64>,
+}
+
+/// A call into the driver that did not return in time.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct StuckCall {
+    /// The process of ours that made the call.
+    pub pid: Pid,
+    /// Its start, in clock ticks since boot.
+    pub start_ticks: u64,
+    /// The call; none where the process belongs to an earlier run and left no word.
+    pub call: Option<String>,
+    /// The card's index, where the call was about one.
+    pub card: Option<u32>,
+    /// How long the call has not returned, in seconds.
+    pub for_s: f64,
+    /// Whether the process belongs to an earlier run of gpuwhy.
+    pub from_earlier_run: bool,
+    /// Whether the process is still there although it was killed.
+    pub survived_kill: bool,
+    /// Its state.
+    pub state: Reading<ProcessState>,
+    /// Kernel function in which it waits.
+    pub wait_channel: Reading<String>,
+}

@@ -1,0 +1,131 @@
+//! What can be seen: the closed lists of signals and of the readers that deliver them.
+
+use crate::closed_list::closed_list;
+
+closed_list! {
+    /// One thing that can be seen and that a rule can judge by.
+    pub enum Signal {
+        /// Share of time in which a kernel ran on the card.
+        GpuBusy = "gpu_busy",
+        /// Shape of that share: zeros, dips.
+        GpuBusyShape = "gpu_busy_shape",
+        /// Share of time in which the card's memory was used.
+        GpuMemoryBusy = "gpu_memory_busy",
+        /// Power as a share of the enforced limit.
+        PowerRatio = "power_ratio",
+        /// Power drawn.
+        Power = "power",
+        /// Multiprocessor clock.
+        SmClock = "sm_clock",
+        /// Core temperature.
+        Temperature = "temperature",
+        /// Reasons for lowered clocks.
+        ClockReasons = "clock_reasons",
+        /// PCIe generation and width.
+        PcieLink = "pcie_link",
+        /// Used and free memory of the card.
+        VramUsed = "vram_used",
+        /// Memory that each process holds.
+        VramByProcess = "vram_by_process",
+        /// Used memory that no listed process holds.
+        VramUnexplained = "vram_unexplained",
+        /// Work of each process on the card.
+        GpuWorkByProcess = "gpu_work_by_process",
+        /// How long the card or a process has not worked.
+        GpuIdleFor = "gpu_idle_for",
+        /// Whether the card answers.
+        CardAnswers = "card_answers",
+        /// How many cards the library counts and the bus lists.
+        CardCount = "card_count",
+        /// Cards on the PCI bus.
+        PciCards = "pci_cards",
+        /// Whether the driver's library can be asked.
+        DriverLibrary = "driver_library",
+        /// Whether the driver's kernel module is loaded.
+        DriverModule = "driver_module",
+        /// Calls into the driver that do not return.
+        DriverCalls = "driver_calls",
+        /// How long the library took to start.
+        DriverInit = "driver_init",
+        /// Lines of the kernel log.
+        KernelLog = "kernel_log",
+        /// Whether the process at the head of the run still lives.
+        ParentAlive = "parent_alive",
+        /// State of processes and threads.
+        ProcessState = "process_state",
+        /// Processes of other users.
+        ProcessList = "process_list",
+        /// Processor time of the processes.
+        ProcessCpu = "process_cpu",
+        /// Processor time of each thread.
+        ThreadCpu = "thread_cpu",
+        /// Where processes and threads wait in the kernel.
+        WaitChannel = "wait_channel",
+        /// Time blocked on block devices.
+        BlockDelay = "block_delay",
+        /// Time waited for a processor.
+        RunDelay = "run_delay",
+        /// Bytes read and written by processes.
+        ProcessIo = "process_io",
+        /// Allowed variables of a process's environment.
+        ProcessEnvironment = "process_environment",
+        /// Arguments of a process.
+        ProcessCommand = "process_command",
+        /// Open device files.
+        DeviceHolders = "device_holders",
+        /// Age of a process.
+        ProcessAge = "process_age",
+        /// Quota and throttling of a control group.
+        CgroupCpu = "cgroup_cpu",
+        /// Pressure of a control group.
+        CgroupPressure = "cgroup_pressure",
+        /// Pressure of the machine.
+        HostPressure = "host_pressure",
+        /// Processors of the machine.
+        HostCpu = "host_cpu",
+        /// Memory of the machine.
+        HostMemory = "host_memory",
+        /// Mounted file systems.
+        Mounts = "mounts",
+        /// Device files of cards.
+        DeviceFiles = "device_files",
+        /// Persistence mode.
+        Persistence = "persistence",
+        /// Whether we look from inside a container.
+        Container = "container",
+    }
+}
+
+closed_list! {
+    /// Who delivered a value.
+    pub enum Reader {
+        /// Calls of the NVIDIA library.
+        Nvml = "nvml",
+        /// The NVIDIA library's own sample buffers.
+        NvmlSamples = "nvml-samples",
+        /// Counters of the NVIDIA library.
+        NvmlCounters = "nvml-counters",
+        /// Our child that calls the NVIDIA library.
+        NvmlChild = "nvml-child",
+        /// `/proc/PID`.
+        ProcPid = "/proc/PID",
+        /// `/proc/PID/task`.
+        ProcTask = "/proc/PID/task",
+        /// `/proc/pressure`.
+        ProcPressure = "/proc/pressure",
+        /// `/proc/stat` and `/proc/meminfo`.
+        ProcHost = "/proc/stat",
+        /// `/proc/driver/nvidia` and `/proc/modules`.
+        ProcDriver = "/proc/driver",
+        /// Control-group files.
+        Cgroup = "cgroup",
+        /// `/sys/bus/pci`.
+        SysPci = "/sys/bus/pci",
+        /// `/dev`.
+        Dev = "/dev",
+        /// Kernel log.
+        KernelLog = "kernel-log",
+        /// Text of `nvidia-smi`.
+        NvidiaSmi = "nvidia-smi",
+    }
+}
