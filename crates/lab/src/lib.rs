@@ -3,5 +3,7 @@
 pub mod board;
 pub mod cards;
 pub mod client;
-pub mod state;
 pub mod place;
+pub mod random;
+pub mod state;
+pub mod workloads;

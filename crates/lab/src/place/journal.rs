@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
-use super::directory::BoxDirectory;
+use super::BoxDirectory;
 use super::process::{ProcessIdentity, end_all_in};
 
 /// One thing to put back, or one to know when putting back.

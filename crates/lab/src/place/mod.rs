@@ -1,10 +1,22 @@
 //! A box is a place: a directory, a private mount namespace, and the processes that live in it.
 
+pub mod ability;
+pub mod control_group;
+pub mod data_set;
 mod directory;
+mod error;
 pub mod journal;
+pub mod keeper;
+pub mod landscape;
+pub mod launch;
 pub mod namespace;
+pub mod plan;
 pub mod process;
+pub mod programs;
+pub mod running;
 pub mod store;
+mod substitute;
 pub mod users;
 
-pub use directory::BoxDirectory;
+pub use crate::board::BoxDirectory;
+pub use error::PlaceError;

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use rustix::mount::{MountFlags, MountPropagationFlags};
 use rustix::thread::{LinkNameSpaceType, UnshareFlags};
 
-use super::directory::BoxDirectory;
+use super::BoxDirectory;
 
 /// Why the namespace of a box could not be made or entered.
 #[derive(Debug, thiserror::Error)]
@@ -53,7 +53,11 @@ const SHARED_FOLDERS: [&str; 2] = ["pts", "shm"];
 ///
 /// # Errors
 /// Fails when namespaces are refused or a mount is.
-pub fn create(directory: &BoxDirectory, driver_devices: &[String]) -> Result<(), NamespaceError> {
+pub fn create(
+    directory: &BoxDirectory,
+    driver_devices: &[String],
+    mount_points: &[String],
+) -> Result<(), NamespaceError> {
     unshare()?;
     rustix::mount::mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)
         .map_err(io::Error::from)
@@ -71,7 +75,23 @@ pub fn create(directory: &BoxDirectory, driver_devices: &[String]) -> Result<(),
         }
     }
     let devices = directory.devices();
-    rustix::mount::mount_bind_recursive(&devices, "/dev").map_err(io::Error::from).map_err(place(&devices))
+    rustix::mount::mount_bind_recursive(&devices, "/dev").map_err(io::Error::from).map_err(place(&devices))?;
+    build_mount_points(directory, mount_points)
+}
+
+/// Makes room for the stores, and shows the data set on the real disk beside them.
+fn build_mount_points(directory: &BoxDirectory, names: &[String]) -> Result<(), NamespaceError> {
+    let data = BoxDirectory::mount_point("data");
+    let Some(folder) = data.parent() else { return Ok(()) };
+    rustix::mount::mount("none", folder, "tmpfs", MountFlags::NOSUID | MountFlags::NODEV, c"mode=755,size=1m")
+        .map_err(io::Error::from)
+        .map_err(place(folder))?;
+    for name in names {
+        let point = BoxDirectory::mount_point(name);
+        fs::create_dir(&point).map_err(place(&point))?;
+    }
+    fs::create_dir(&data).map_err(place(&data))?;
+    bind(&directory.data_set(), &data)
 }
 
 fn unshare() -> Result<(), NamespaceError> {

@@ -1,0 +1,18 @@
+//! `lab`: brings emulated GPU boxes up, runs programs in them, takes them down.
+//!
+//! Members of a box run this same binary under other names; their environment says what they do.
+
+mod command;
+
+use std::process::ExitCode;
+
+use gpuwhy_lab::workloads;
+
+fn main() -> ExitCode {
+    match workloads::play_part() {
+        Ok(true) => return ExitCode::SUCCESS,
+        Ok(false) => {}
+        Err(error) => return command::fail(&error.into()),
+    }
+    command::run()
+}

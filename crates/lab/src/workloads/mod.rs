@@ -1,0 +1,83 @@
+//! What the members of a box do: real processes that hold memory, run kernels, read, decode, wait and die.
+//!
+//! Every process of a member runs our own binary under a name and a command line that a person would see. Which part it plays
+//! stands in its environment.
+
+mod actor;
+mod crowd;
+mod hold;
+mod loader;
+mod orphan;
+mod serve;
+mod specification;
+mod train;
+pub mod truth;
+
+use std::io;
+
+use actor::{Actor, Role};
+pub use specification::{Crowd, Data, Hold, Orphan, Serve, Specification, Train, Work};
+
+use crate::board::BoardError;
+use crate::client::ClientError;
+
+/// Why a member cannot go on.
+#[derive(Debug, thiserror::Error)]
+pub enum WorkError {
+    /// The specification or the role cannot be read.
+    #[error("cannot read the specification")]
+    Specification(#[source] io::Error),
+    /// A process or thread cannot be started.
+    #[error("cannot start a process or thread")]
+    Start(#[source] io::Error),
+    /// A process of the member is gone.
+    #[error("cannot talk to another process of the member")]
+    Pipe(#[source] io::Error),
+    /// Data cannot be read.
+    #[error("cannot read data")]
+    Read(#[source] io::Error),
+    /// A checkpoint cannot be saved.
+    #[error("cannot save a checkpoint")]
+    Save(#[source] io::Error),
+    /// A process without a command line.
+    #[error("a process has no command line")]
+    NoCommand,
+    /// The member has fewer cards than ranks.
+    #[error("no card for rank {rank}")]
+    NoCard {
+        /// The rank without a card.
+        rank: usize,
+    },
+    /// The part is not one of this work's.
+    #[error("this work has no such role")]
+    NoSuchRole,
+    /// The board of the box is not usable.
+    #[error("cannot read the board")]
+    Board(#[source] BoardError),
+    /// The card refuses.
+    #[error(transparent)]
+    Client(#[from] ClientError),
+}
+
+/// Plays the part that the environment gives to this process; `false` when it gives none.
+///
+/// # Errors
+/// Fails when the work cannot be done.
+pub fn play_part() -> Result<bool, WorkError> {
+    let Some(actor) = Actor::from_environment()? else { return Ok(false) };
+    match (&actor.specification.work, actor.role) {
+        (Work::Train(train), Role::First) => train::start(&actor, train)?,
+        (Work::Train(train), Role::Rank(rank)) => train::rank(&actor, train, rank)?,
+        (Work::Train(train), Role::Loader { number, .. }) => loader::work(train, number)?,
+        (Work::Serve(serve), Role::First) => serve::work(&actor, serve)?,
+        (Work::Hold(hold), Role::First) => hold::start(&actor, hold)?,
+        (Work::Hold(hold), Role::Rank(_)) => hold::holder(&actor, hold)?,
+        (Work::Orphan(orphan), Role::First) => orphan::start(&actor, orphan)?,
+        (Work::Orphan(orphan), Role::Rank(_)) => orphan::rank(&actor, orphan)?,
+        (Work::Orphan(orphan), Role::Survivor) => orphan::survivor(&actor, orphan)?,
+        (Work::Crowd(crowd), Role::First) => crowd::start(&actor, crowd)?,
+        (Work::Crowd(crowd), Role::Extra(extra)) => crowd::extra(&actor, crowd, extra)?,
+        _ => return Err(WorkError::NoSuchRole),
+    }
+    Ok(true)
+}
