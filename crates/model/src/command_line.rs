@@ -224,16 +224,20 @@ fn is_random_word(word: &str) -> bool {
         && !is_words_with_numbers(word)
 }
 
-/// Returns whether a word with slashes is a path (`data/shard-0001/x`) and not base64.
+/// Returns whether a word with slashes is a path (`outputs/exp3b2/step-0001`) and not base64.
+///
+/// A relative path whose parts mix case in the way of a key (`wJalr/K7MD`) is taken for a key.
 fn looks_like_path(word: &str) -> bool {
-    if word.starts_with('/') {
-        return !word[1..]
-            .split('/')
-            .any(|segment| segment.len() >= RANDOM_WORD_LENGTH && is_random_word(segment));
-    }
-    word.contains('/')
-        && word.split('/').all(|segment| segment.len() < RANDOM_WORD_LENGTH || !is_random_word(segment))
-        && word.split('/').filter(|segment| !segment.is_empty()).all(is_words_with_numbers)
+    let (is_absolute, relative) = match word.strip_prefix('/') {
+        Some(relative) => (true, relative),
+        None => (false, word),
+    };
+    let is_short = |segment: &str| segment.len() < RANDOM_WORD_LENGTH || !is_random_word(segment);
+    let is_plain = |segment: &str| {
+        is_words_with_numbers(segment) || !segment.bytes().any(|byte| byte.is_ascii_uppercase())
+    };
+    (is_absolute || word.contains('/'))
+        && relative.split('/').all(|segment| is_short(segment) && (is_absolute || is_plain(segment)))
 }
 
 /// Returns whether a word is made of ordinary words and numbers joined by `-` or `_` (`resnet50-imagenet-run-12`).
@@ -297,6 +301,7 @@ mod tests {
                 "notify https://hooks.example/services/T0/B0/***",
             ),
             (&["mysql", "-password", "x"], "mysql -password ***"),
+            (&["x", "wJalrXUtnF3MI/K7MDENG/bPxRfiCYEXAMPLEK1Y"], "x ***"),
             (&["x", "dGhpc2lzYXNlY3JldDEyMzQ1Njc4OTA="], "x ***"),
         ] {
             assert_eq!(line(arguments), shown);
@@ -312,6 +317,7 @@ mod tests {
             &["x", "GPU-8f6a1c3e-1111-2222-3333-444455556666"],
             &["y", "123e4567-e89b-12d3-a456-426614174000"],
             &["z", &"0123456789abcdef".repeat(4)],
+            &["--out", "outputs/exp3b2/checkpoint", "/mnt/Data2024/Run7b3/a1b2c3d4"],
             &["--monkey", "banana", "--keyframes", "12"],
             &["python", "-m", "torch.distributed.run", "--nproc_per_node=8"],
             &["--rdzv_endpoint=node-017.cluster.local:29500"],

@@ -98,6 +98,13 @@ pub enum Failure {
     },
 }
 
+impl Failure {
+    /// Returns the reading without a value that this failure makes.
+    pub fn into_reading<T>(self) -> Reading<T> {
+        Reading::Failed(self)
+    }
+}
+
 impl<T> Default for Reading<T> {
     /// Returns the reading of an input that does not carry the value.
     fn default() -> Self {

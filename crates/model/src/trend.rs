@@ -135,8 +135,8 @@ fn dips(values: &[TimedValue], level: f64) -> Dips {
         was_high = true;
     }
     let number = lengths.len();
-    let length_s = if number == 0 { 0.0 } else { lengths.iter().sum::<f64>() / number as f64 };
-    Dips { number, length_s }
+    let mean_s = if number == 0 { 0.0 } else { lengths.iter().sum::<f64>() / number as f64 };
+    Dips { number, length_s: mean_s }
 }
 
 /// Returns the least-squares slope per second; 0 for a single point in time.

@@ -41,8 +41,11 @@ pub fn constructors(prefix: &str, english: &str) -> Result<String, GenerateError
         let arguments = template.arguments();
         let parameters: Vec<String> =
             arguments.iter().map(|name| format!("{name}: impl Into<::gpuwhy_model::text::Arg>")).collect();
-        let calls: String =
-            arguments.iter().map(|name| format!(".with(\"{name}\", {name}.into())")).collect();
+        let calls = arguments.iter().fold(String::new(), |mut calls, name| {
+            // Writing to a string cannot fail.
+            let _ = write!(calls, ".with(\"{name}\", {name}.into())");
+            calls
+        });
         // Writing to a string cannot fail.
         let _ = writeln!(
             source,

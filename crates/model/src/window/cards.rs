@@ -1,0 +1,325 @@
+//! Cards and their clients over a window.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::series::{growth, newest_of};
+use crate::process::Pid;
+use crate::reading::{Absence, Failure, Reading};
+use crate::sample::{CardClient, CardSample, ClockReasons, ProcessUtilization, ReadTime, Sample, TimedValue};
+use crate::scene::{Card, Client, ReasonShares};
+use crate::trend::Trend;
+use crate::units::{Bytes, Percent, Quantity, Seconds, Share, Watts};
+
+/// A single look judges this much of what the driver's buffers hold of the past, in seconds.
+const PAST_OF_A_SINGLE_LOOK_S: f64 = 5.0;
+
+/// Kernel time up to this percentage counts as not working: a display or a clock tick is no work.
+const IDLE_PERCENT: f64 = 2.0;
+
+/// One look at one card.
+type Look<'samples> = (ReadTime, &'samples CardSample);
+
+/// Returns every card that some sample listed, by index; what the newest sample says of a card counts.
+pub(super) fn cards(samples: &[Sample]) -> Vec<Card> {
+    let (Some(first), Some(last)) = (samples.first(), samples.last()) else {
+        return Vec::new();
+    };
+    let mut looks: BTreeMap<(u32, Option<u32>, String), Vec<Look<'_>>> = BTreeMap::new();
+    for sample in samples {
+        for card in sample.nvml.value.known().into_iter().flat_map(|nvml| &nvml.cards) {
+            // Instances share their card's index space; their UUID tells them apart.
+            let instance = card.parent.and(card.uuid.known()).cloned().unwrap_or_default();
+            looks
+                .entry((card.parent.unwrap_or(card.index), card.parent, instance))
+                .or_default()
+                .push((sample.nvml.read, card));
+        }
+    }
+    let span = Span { start_us: micros(&first.taken), end_us: micros(&last.taken) };
+    let library = last.nvml.value.absence();
+    looks.into_values().filter_map(|looks| over_window(&looks, span, library.as_ref())).collect()
+}
+
+/// The window on the calendar clock, which the card's time stamps follow.
+#[derive(Clone, Copy)]
+struct Span {
+    start_us: u64,
+    end_us: u64,
+}
+
+impl Span {
+    /// Returns the start of what is judged: the window, or some of the past for a single look.
+    fn judged_from_us(self) -> u64 {
+        let past_us = seconds_to_micros(PAST_OF_A_SINGLE_LOOK_S);
+        if self.end_us - self.start_us.min(self.end_us) < past_us / 5 {
+            return self.end_us.saturating_sub(past_us);
+        }
+        self.start_us
+    }
+}
+
+fn micros(at: &ReadTime) -> u64 {
+    u64::try_from(at.wall.as_microsecond()).unwrap_or_default()
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "called with small positive spans only"
+)]
+fn seconds_to_micros(seconds: f64) -> u64 {
+    (seconds * 1e6) as u64
+}
+
+fn over_window(looks: &[Look<'_>], span: Span, library: Option<&Absence>) -> Option<Card> {
+    let (_, last) = looks.last()?;
+    let busy_past = buffered(looks, |card| &card.busy_samples, |card| &card.busy);
+    let idle_for = idle_for(&busy_past);
+    let memory = newest(looks, |card| &card.memory);
+    let clients = clients(looks, span, &idle_for);
+    let explained = explained_bytes(&clients);
+    Some(Card {
+        index: last.index,
+        kind: last.kind,
+        parent: last.parent,
+        // A card that the newest sample could not ask at all does not answer now, whatever it said before.
+        handle: library.map_or_else(|| last.handle.clone(), |absence| absence.clone().reading()),
+        uuid: newest(looks, |card| &card.uuid),
+        name: newest(looks, |card| &card.name),
+        pci_address: newest(looks, |card| &card.pci_address),
+        minor: newest(looks, |card| &card.minor),
+        memory_used: polled(looks, |card| card.memory.as_ref().map(|memory| memory.used.0 as f64)),
+        unexplained: memory
+            .as_ref()
+            .and_then(|memory| explained.map(|bytes| Bytes(memory.used.0.saturating_sub(bytes.0)))),
+        memory,
+        bar1: newest(looks, |card| &card.bar1),
+        busy: judged(&busy_past, span),
+        memory_busy: judged(
+            &buffered(looks, |card| &card.memory_busy_samples, |card| &card.memory_busy),
+            span,
+        ),
+        idle_for,
+        power: polled(looks, |card| card.power.as_ref().map(|power| power.0)),
+        mean_power_by_energy: mean_power(looks),
+        power_limits: crate::sample::PowerLimits {
+            enforced: newest(looks, |card| &card.power_limits.enforced),
+            default: newest(looks, |card| &card.power_limits.default),
+            maximum: newest(looks, |card| &card.power_limits.maximum),
+        },
+        temperature: polled(looks, |card| card.temperature.as_ref().map(|temperature| temperature.0)),
+        temperature_limits: crate::sample::TemperatureLimits {
+            slowdown: newest(looks, |card| &card.temperature_limits.slowdown),
+            shutdown: newest(looks, |card| &card.temperature_limits.shutdown),
+            margin: newest(looks, |card| &card.temperature_limits.margin),
+        },
+        fan: newest(looks, |card| &card.fan),
+        sm_clock: polled(looks, |card| card.clocks.sm.as_ref().map(|clock| clock.0)),
+        clocks: crate::sample::Clocks {
+            sm: newest(looks, |card| &card.clocks.sm),
+            sm_max: newest(looks, |card| &card.clocks.sm_max),
+            memory: newest(looks, |card| &card.clocks.memory),
+            memory_max: newest(looks, |card| &card.clocks.memory_max),
+        },
+        performance_state: newest(looks, |card| &card.performance_state),
+        clock_reasons: reasons_seen(looks),
+        reason_shares: ReasonShares {
+            software_power_cap: reason_share(looks, |card| &card.reason_counters.software_power_cap_ns),
+            sync_boost: reason_share(looks, |card| &card.reason_counters.sync_boost_ns),
+            software_thermal: reason_share(looks, |card| &card.reason_counters.software_thermal_ns),
+            hardware_thermal: reason_share(looks, |card| &card.reason_counters.hardware_thermal_ns),
+            power_brake: reason_share(looks, |card| &card.reason_counters.power_brake_ns),
+        },
+        pcie: crate::sample::PcieLink {
+            generation: newest(looks, |card| &card.pcie.generation),
+            generation_max: newest(looks, |card| &card.pcie.generation_max),
+            width: newest(looks, |card| &card.pcie.width),
+            width_max: newest(looks, |card| &card.pcie.width_max),
+            replays: newest(looks, |card| &card.pcie.replays),
+            to_card: newest(looks, |card| &card.pcie.to_card),
+            to_host: newest(looks, |card| &card.pcie.to_host),
+        },
+        pcie_replays: growth(points(looks, |card| card.pcie.replays.as_ref().copied())).map(whole),
+        compute_mode: newest(looks, |card| &card.compute_mode),
+        persistence: newest(looks, |card| &card.persistence),
+        mig_enabled: newest(looks, |card| &card.mig_enabled),
+        clients,
+    })
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "growth of a whole counter is whole and not negative"
+)]
+fn whole(growth: super::series::Growth) -> u64 {
+    growth.amount as u64
+}
+
+fn newest<'looks, T: Clone + 'looks>(
+    looks: &'looks [Look<'_>],
+    pick: fn(&CardSample) -> &Reading<T>,
+) -> Reading<T> {
+    newest_of(looks.iter().map(move |(_, card)| pick(card).as_ref()))
+}
+
+fn points<'looks>(
+    looks: &'looks [Look<'_>],
+    pick: impl Fn(&CardSample) -> Reading<u64> + 'looks,
+) -> impl Iterator<Item = (ReadTime, Reading<u64>)> + 'looks {
+    looks.iter().map(move |(at, card)| (*at, pick(card)))
+}
+
+/// Returns the trend of a value that each sample read once.
+fn polled<T: Quantity>(looks: &[Look<'_>], pick: impl Fn(&CardSample) -> Reading<f64>) -> Reading<Trend<T>> {
+    let mut series = Vec::new();
+    let mut absence = Absence::Failed(Failure::NotInSource);
+    for (at, card) in looks {
+        let reading = pick(card);
+        if let Reading::Known(value) = reading {
+            series.push(TimedValue { time_us: micros(at), value });
+        } else if !reading.is_not_in_source() {
+            absence = reading.absence().unwrap_or(absence);
+        }
+    }
+    Trend::of(&series).map_or_else(|| absence.reading(), Reading::Known)
+}
+
+/// Returns all that the driver's buffers hold, or, where they hold nothing, the values that each sample read.
+fn buffered(
+    looks: &[Look<'_>],
+    buffer: fn(&CardSample) -> &Reading<Vec<TimedValue>>,
+    value: fn(&CardSample) -> &Reading<Percent>,
+) -> Reading<Vec<TimedValue>> {
+    let mut series: Vec<TimedValue> =
+        looks.iter().filter_map(|(_, card)| buffer(card).known()).flatten().copied().collect();
+    if series.len() < 2 {
+        series = looks
+            .iter()
+            .filter_map(|(at, card)| Some(TimedValue { time_us: micros(at), value: value(card).known()?.0 }))
+            .collect();
+    }
+    if series.is_empty() {
+        let absence = newest(looks, value).absence().or_else(|| newest(looks, buffer).absence());
+        return absence.map_or_else(Reading::default, Absence::reading);
+    }
+    series.sort_by_key(|timed| timed.time_us);
+    series.dedup_by_key(|timed| timed.time_us);
+    Reading::Known(series)
+}
+
+/// Returns the trend over the window of a series that may reach further back.
+fn judged(past: &Reading<Vec<TimedValue>>, span: Span) -> Reading<Trend<Percent>> {
+    past.as_ref().and_then(|past| {
+        let from_us = span.judged_from_us();
+        let inside: Vec<TimedValue> = past.iter().copied().filter(|timed| timed.time_us >= from_us).collect();
+        // A buffer whose newest value lies before the window says nothing about it.
+        Trend::of(&inside).map_or_else(|| Failure::TooFewSamples.into_reading(), Reading::Known)
+    })
+}
+
+/// Returns for at least how long the card has not worked: from its last work, or from the oldest value, to the newest.
+fn idle_for(past: &Reading<Vec<TimedValue>>) -> Reading<Seconds> {
+    past.as_ref().and_then(|past| {
+        let Some(newest) = past.last() else {
+            return Reading::default();
+        };
+        let last_work = past.iter().rev().find(|timed| timed.value > IDLE_PERCENT);
+        let since = last_work.or(past.first()).unwrap_or(newest);
+        Reading::Known(Seconds(newest.time_us.saturating_sub(since.time_us) as f64 / 1e6))
+    })
+}
+
+/// Returns mean power by the energy counter.
+fn mean_power(looks: &[Look<'_>]) -> Reading<Watts> {
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "energy is not negative and far below 2^64 mJ"
+    )]
+    let millijoules = points(looks, |card| card.energy.as_ref().map(|energy| (energy.0 * 1000.0) as u64));
+    growth(millijoules).map(|energy| Watts(energy.per_second() / 1000.0))
+}
+
+/// Returns every reason bit that some sample saw.
+fn reasons_seen(looks: &[Look<'_>]) -> Reading<ClockReasons> {
+    let newest = newest(looks, |card| &card.clock_reasons);
+    let seen = looks
+        .iter()
+        .filter_map(|(_, card)| card.clock_reasons.known())
+        .fold(0, |bits, reasons| bits | reasons.0);
+    newest.map(|_| ClockReasons(seen))
+}
+
+fn reason_share(looks: &[Look<'_>], pick: fn(&CardSample) -> &Reading<u64>) -> Reading<Share> {
+    growth(points(looks, move |card| pick(card).as_ref().copied()))
+        .map(|held| Share((held.per_second() / 1e9).min(1.0)))
+}
+
+/// Returns the bytes that all listed clients hold together; unknown when one of them is.
+fn explained_bytes(clients: &Reading<Vec<Client>>) -> Reading<Bytes> {
+    clients.as_ref().and_then(|clients| {
+        let mut sum = 0_u64;
+        for client in clients {
+            match client.memory.as_ref() {
+                Reading::Known(bytes) => sum = sum.saturating_add(bytes.0),
+                other => return other.copied(),
+            }
+        }
+        Reading::Known(Bytes(sum))
+    })
+}
+
+/// Returns the newest list of clients, each once, with its work in the window.
+fn clients(looks: &[Look<'_>], span: Span, card_idle_for: &Reading<Seconds>) -> Reading<Vec<Client>> {
+    let work: Vec<ProcessUtilization> =
+        looks.iter().filter_map(|(_, card)| card.client_work.known()).flatten().copied().collect();
+    let work_absence = newest(looks, |card| &card.client_work).absence();
+    newest(looks, |card| &card.clients).map(|list| {
+        let mut by_pid: BTreeMap<Pid, CardClient> = BTreeMap::new();
+        for client in list {
+            // One process may have a compute and a graphics context: its memory is the same memory.
+            by_pid.entry(client.pid).or_insert(client);
+        }
+        by_pid
+            .into_values()
+            .map(|client| client_over_window(client, &work, work_absence.as_ref(), span, card_idle_for))
+            .collect()
+    })
+}
+
+fn client_over_window(
+    client: CardClient,
+    work: &[ProcessUtilization],
+    work_absence: Option<&Absence>,
+    span: Span,
+    card_idle_for: &Reading<Seconds>,
+) -> Client {
+    let from_us = span.judged_from_us();
+    let times: BTreeSet<u64> =
+        work.iter().map(|row| row.time_us).filter(|time_us| *time_us >= from_us).collect();
+    let own = |time_us: u64| {
+        work.iter().find(|row| row.pid == client.pid && row.time_us == time_us).map_or(0.0, |row| row.sm.0)
+    };
+    let series: Vec<TimedValue> =
+        times.iter().map(|time_us| TimedValue { time_us: *time_us, value: own(*time_us) }).collect();
+    let sm = match (Trend::of(&series), work_absence) {
+        (Some(trend), _) => Reading::Known(trend),
+        (None, Some(absence)) => absence.clone().reading(),
+        // The driver answered and named nobody: nobody worked.
+        (None, None) => Trend::of(&[TimedValue { time_us: span.end_us, value: 0.0 }])
+            .map_or_else(Reading::default, Reading::Known),
+    };
+    let last_work_us =
+        work.iter().filter(|row| row.pid == client.pid && row.sm.0 > 0.0).map(|row| row.time_us).max();
+    let idle_for = match (last_work_us, work_absence) {
+        (Some(last_us), _) => Reading::Known(Seconds(span.end_us.saturating_sub(last_us) as f64 / 1e6)),
+        // Never named: idle as long as was looked, or as long as the whole card was.
+        (None, None) => {
+            let looked_s = span.end_us.saturating_sub(span.start_us) as f64 / 1e6;
+            Reading::Known(Seconds(card_idle_for.known().map_or(looked_s, |card| card.0.max(looked_s))))
+        }
+        (None, Some(_)) => card_idle_for.clone(),
+    };
+    Client { pid: client.pid, kind: client.kind, memory: client.memory, name: client.name, sm, idle_for }
+}
