@@ -6,6 +6,7 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::AsRawFd;
 use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{self, Sender};
 use std::time::{Duration, Instant};
 
 use rustix::io::Errno;
@@ -89,10 +90,8 @@ fn mount(mounted: &Mounted, device: &File) -> Result<(), Errno> {
 struct Server<'store> {
     behaviour: &'store Behaviour,
     device: File,
-    /// One file's worth of bytes would be large; every read is answered from this block.
-    block: Vec<u8>,
-    /// When the line to the store is free again.
-    free_at: Instant,
+    /// The slow line that reads go over, so that opening a file does not wait for them.
+    line: Option<Line>,
     /// While a silent store prepares: the reader to interrupt, and the request that it sent.
     rehearsal: Rehearsal,
 }
@@ -107,14 +106,16 @@ enum Rehearsal {
 
 impl<'store> Server<'store> {
     fn new(behaviour: &'store Behaviour, device: File) -> Self {
-        let block = (0..LARGEST_READ).map(|at| at.to_le_bytes()[0] ^ at.to_le_bytes()[1]).collect();
-        Self { behaviour, device, block, free_at: Instant::now(), rehearsal: Rehearsal::NotNeeded }
+        Self { behaviour, device, line: None, rehearsal: Rehearsal::NotNeeded }
     }
 
     fn run(&mut self, mounted: &Mounted, ready: impl FnOnce()) -> io::Result<()> {
         let mut ready = Some(ready);
-        if matches!(self.behaviour, Behaviour::Silent) {
-            self.rehearsal = Rehearsal::Waiting(rehearsing_reader(mounted)?);
+        match *self.behaviour {
+            Behaviour::Silent => self.rehearsal = Rehearsal::Waiting(rehearsing_reader(mounted)?),
+            Behaviour::Slow { bytes_per_second, .. } => {
+                self.line = Some(Line::open(self.device.try_clone()?, bytes_per_second)?);
+            }
         }
         let mut message = vec![0; LARGEST_READ as usize + 4096];
         loop {
@@ -166,13 +167,13 @@ impl<'store> Server<'store> {
             Operation::Open => Answer::new().long(0).number(self.open_flags()).zeros(4),
             Operation::OpenFolder => Answer::new().long(0).zeros(8),
             Operation::ReadFolder => self.listing(request),
-            Operation::Read => match self.behaviour {
-                Behaviour::Silent => {
-                    self.rehearse(request)?;
-                    return Ok(None);
+            Operation::Read => {
+                match &self.line {
+                    Some(line) => line.send(self.bytes_asked(request)),
+                    None => self.rehearse(request)?,
                 }
-                Behaviour::Slow { bytes_per_second, .. } => self.data(request, *bytes_per_second),
-            },
+                return Ok(None);
+            }
             Operation::FileSystemStatistics => {
                 Answer::new().zeros(5 * 8).number(PAGE).number(255).number(PAGE).zeros(4 + 6 * 4)
             }
@@ -258,16 +259,10 @@ impl<'store> Server<'store> {
         answer
     }
 
-    /// Waits until the bytes would have come over the line, then hands them out.
-    fn data(&mut self, request: &Request<'_>, bytes_per_second: u64) -> Answer {
+    fn bytes_asked(&self, request: &Request<'_>) -> Delivery {
         let (offset, size) = request.range().unwrap_or((0, 0));
         let left = self.file_bytes().saturating_sub(offset);
-        let length = u64::from(size.min(LARGEST_READ)).min(left);
-        let takes = Duration::from_secs_f64(length as f64 / bytes_per_second.max(1) as f64);
-        self.free_at = self.free_at.max(Instant::now()) + takes;
-        std::thread::sleep(self.free_at.saturating_duration_since(Instant::now()));
-        let length = usize::try_from(length).unwrap_or(0);
-        Answer::new().raw(&self.block[..length])
+        Delivery { unique: request.unique, length: u64::from(size.min(LARGEST_READ)).min(left) }
     }
 
     /// Takes the first read of a silent store, which is our own, and kills its reader.
@@ -298,6 +293,43 @@ impl<'store> Server<'store> {
         // It may still have to close the file, which only we can answer: it is reaped at our own end.
         std::thread::spawn(move || reader.wait());
         Ok(())
+    }
+}
+
+/// Bytes to be handed out for one read.
+struct Delivery {
+    unique: u64,
+    length: u64,
+}
+
+/// A line of limited speed, over which one delivery goes after the other.
+struct Line {
+    deliveries: Sender<Delivery>,
+}
+
+impl Line {
+    fn open(mut device: File, bytes_per_second: u64) -> io::Result<Self> {
+        let (deliveries, waiting) = mpsc::channel::<Delivery>();
+        // One file's worth of bytes would be large; every read is answered from this block.
+        let block: Vec<u8> =
+            (0..LARGEST_READ).map(|at| at.to_le_bytes()[0] ^ at.to_le_bytes()[1]).collect();
+        std::thread::Builder::new().name("line".to_owned()).spawn(move || {
+            let mut free_at = Instant::now();
+            for Delivery { unique, length } in waiting {
+                let takes = Duration::from_secs_f64(length as f64 / bytes_per_second.max(1) as f64);
+                free_at = free_at.max(Instant::now()) + takes;
+                std::thread::sleep(free_at.saturating_duration_since(Instant::now()));
+                let length = usize::try_from(length).unwrap_or(0);
+                // A reader that died meanwhile wants no answer; a lost connection ends the main loop.
+                let _ = device.write(&Answer::new().raw(&block[..length]).finish(unique));
+            }
+        })?;
+        Ok(Self { deliveries })
+    }
+
+    fn send(&self, delivery: Delivery) {
+        // The line ends with the process only.
+        let _ = self.deliveries.send(delivery);
     }
 }
 
