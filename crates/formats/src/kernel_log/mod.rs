@@ -1,0 +1,13 @@
+//! The kernel log: its records, which of them matter here, and the facts in them.
+
+mod address;
+mod facts;
+mod record;
+mod relevance;
+mod xid;
+
+pub use address::pci_address;
+pub use facts::{HungTask, fallen_off_the_bus, hung_task, is_rpc_timeout};
+pub use record::{kmsg_record, kmsg_records};
+pub use relevance::is_about_cards;
+pub use xid::{Xid, xid};
