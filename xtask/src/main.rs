@@ -1,10 +1,14 @@
 //! Everything the project does to itself: check, test, demo, scenarios, bench.
 #![expect(clippy::print_stdout, reason = "a developer's tool answers on the terminal")]
 
+mod bench;
+mod boxes;
 mod check;
 mod generate;
 mod metadata;
+mod prerequisites;
 mod tally;
+mod test;
 mod workspace;
 
 use std::process::ExitCode;
@@ -34,6 +38,30 @@ enum Task {
     },
     /// Write the files that are made from the code: schemas, pages of causes
     Generate,
+    /// Check, then run every test and the fixed scenarios
+    Test,
+    /// Measure what gpuwhy costs, beside other tools
+    Bench {
+        /// What to measure
+        #[command(subcommand)]
+        what: Bench,
+    },
+    /// Run one command and print what it cost
+    #[command(name = "__measure", hide = true)]
+    Measure {
+        /// Look at its memory too, which disturbs its processor time
+        #[arg(long)]
+        memory: bool,
+        /// The command
+        #[arg(last = true, required = true)]
+        command: Vec<String>,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+enum Bench {
+    /// One answer on a loaded machine
+    Once,
 }
 
 fn main() -> Result<ExitCode> {
@@ -46,6 +74,12 @@ fn main() -> Result<ExitCode> {
         }
         Task::Generate => {
             generate::write(&workspace)?;
+            true
+        }
+        Task::Test => test::run(&workspace)?,
+        Task::Bench { what: Bench::Once } => bench::once::run(&workspace)?.0,
+        Task::Measure { memory, command } => {
+            bench::measure::print(&command, memory)?;
             true
         }
     };

@@ -32,8 +32,10 @@ pub(crate) fn python_tools(workspace: &Workspace) -> Result<PathBuf> {
     }
     println!("installing gpustat, nvitop and nvidia-ml-py into {}", workspace.relative(&folder).display());
     succeed(workspace.command("python3").args(["-m", "venv"]).arg(&folder))?;
-    let arguments = ["install", "--quiet", "--disable-pip-version-check", "--requirement", "xtask/python-tools.txt"];
-    succeed(workspace.command(programs.join("pip")).args(arguments)).context("cannot install the Python tools")?;
+    let arguments =
+        ["install", "--quiet", "--disable-pip-version-check", "--requirement", "xtask/python-tools.txt"];
+    succeed(workspace.command(programs.join("pip")).args(arguments))
+        .context("cannot install the Python tools")?;
     std::fs::write(&receipt, PYTHON_TOOLS_WANTED)
         .with_context(|| format!("cannot write `{}`", receipt.display()))?;
     Ok(programs)
@@ -48,7 +50,10 @@ fn can_make_folder() -> bool {
 
 fn install_packages(packages: &[&str]) -> Result<()> {
     let names = packages.join(" ");
-    ensure!(Path::new("/usr/bin/apt-get").exists(), "{names} are missing, and there is no apt-get to install them");
+    ensure!(
+        Path::new("/usr/bin/apt-get").exists(),
+        "{names} are missing, and there is no apt-get to install them"
+    );
     println!("installing {names} by apt-get");
     succeed(Command::new("apt-get").args(["update", "-qq"])).context("is this root?")?;
     let mut install = Command::new("apt-get");

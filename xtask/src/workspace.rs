@@ -39,13 +39,18 @@ impl Workspace {
         path.strip_prefix(&self.root).unwrap_or(path)
     }
 
-    /// Returns the folder of built programs of a profile.
-    pub(crate) fn built(&self, profile: Profile) -> PathBuf {
-        let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| self.path("target"), PathBuf::from);
-        target.join(match profile {
+    /// Returns the folder of everything that is built.
+    pub(crate) fn target(&self) -> PathBuf {
+        std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| self.path("target"), PathBuf::from)
+    }
+
+    /// Returns the path of a built program of a profile.
+    pub(crate) fn program(&self, profile: Profile, name: &str) -> PathBuf {
+        let folder = match profile {
             Profile::Development => "debug",
             Profile::Release => "release",
-        })
+        };
+        self.target().join(folder).join(name)
     }
 
     /// Returns a command that runs in the root and reads nothing.
@@ -60,7 +65,7 @@ impl Workspace {
         self.command(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
     }
 
-    /// Builds every member, so that the emulated library and all programs lie in [`Workspace::built`].
+    /// Builds every member, so that the emulated library and all programs lie in [`Workspace::program`]'s folder.
     pub(crate) fn build(&self, profile: Profile) -> Result<()> {
         let mut command = self.cargo();
         command.args(["build", "--workspace"]);

@@ -1,0 +1,6 @@
+//! `cargo xtask bench`: what gpuwhy costs, beside other tools, in one run on one machine.
+
+pub(crate) mod measure;
+pub(crate) mod once;
+mod table;
+mod usage;

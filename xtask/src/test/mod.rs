@@ -1,0 +1,21 @@
+//! `cargo xtask test`: the gate.
+
+mod suite;
+
+use anyhow::Result;
+
+use crate::workspace::{Profile, Workspace};
+use crate::{check, prerequisites};
+
+/// Checks, builds, runs every test, and ends with one plain line; returns whether all is well.
+///
+/// # Errors
+/// Fails when something that the tests need is missing or nothing can be built.
+pub(crate) fn run(workspace: &Workspace) -> Result<bool> {
+    prerequisites::python_tools(workspace)?;
+    let mut tally = check::run(workspace, &[])?;
+    workspace.build(Profile::Development)?;
+    tally += suite::run(workspace)?;
+    println!("{tally}");
+    Ok(tally.is_good())
+}
