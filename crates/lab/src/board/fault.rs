@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Fault {
-    /// Full name of the NVML function, or `*` for every function.
+    /// Name of the NVML function: with its version suffix for that version alone, without for all versions
+    /// (`nvmlInit` for every way to initialise); `*` for every function.
     pub function: String,
     /// Only for this card; for all cards (and for calls without a card) when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -52,10 +53,19 @@ impl Fault {
 
     /// Whether the fault is about `function` called on `card`.
     pub fn concerns(&self, function: &str, card: Option<usize>) -> bool {
-        let function_matches = self.function == "*" || self.function == function;
+        let function_matches =
+            self.function == "*" || self.function == function || self.function == family(function);
         let card_matches = self.card.is_none() || self.card == card;
         function_matches && card_matches
     }
+}
+
+/// The name of a function without its version.
+fn family(function: &str) -> &str {
+    if function == "nvmlInitWithFlags" {
+        return "nvmlInit";
+    }
+    function.trim_end_matches(|letter: char| letter.is_ascii_digit()).trim_end_matches("_v")
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
@@ -79,6 +89,14 @@ mod tests {
         assert!(!fault.concerns("nvmlDeviceGetName", Some(0)));
         assert!(!fault.concerns("nvmlDeviceGetName", None));
         assert!(!fault.concerns("nvmlDeviceGetUUID", Some(1)));
+    }
+
+    #[test]
+    fn a_name_without_version_concerns_all_versions() {
+        let init = Fault { function: "nvmlInit".into(), ..Fault::default() };
+        assert!(init.concerns("nvmlInit_v2", None) && init.concerns("nvmlInitWithFlags", None));
+        let third = Fault { function: "nvmlDeviceGetComputeRunningProcesses_v3".into(), ..Fault::default() };
+        assert!(!third.concerns("nvmlDeviceGetComputeRunningProcesses_v2", None));
     }
 
     #[test]

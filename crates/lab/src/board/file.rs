@@ -37,7 +37,7 @@ pub struct Driver {
     pub module: KernelModule,
     /// NVML functions that this driver does not export.
     pub omitted_symbols: Vec<String>,
-    /// Bytes of one row of a process list: 24, or 16 as drivers up to 470 have it.
+    /// Bytes of one row of a process list (version 2 and 3 of the calls): 24, or 32 as the 535 drivers had it for a while, or 16.
     pub process_row_bytes: usize,
     /// Persistence mode.
     pub persistence: bool,
@@ -116,9 +116,9 @@ impl BoardFile {
     /// # Errors
     /// Fails for unknown profiles, values that no product can have, and more cards than a box has room for.
     pub fn resolve(&self) -> Result<Board, BoardError> {
-        if !matches!(self.driver.process_row_bytes, 16 | 24) {
+        if !matches!(self.driver.process_row_bytes, 16 | 24 | 32) {
             return Err(BoardError::Impossible {
-                what: format!("process rows have 16 or 24 bytes, not {}", self.driver.process_row_bytes),
+                what: format!("process rows have 16, 24 or 32 bytes, not {}", self.driver.process_row_bytes),
             });
         }
         let mut cards = Vec::new();

@@ -6,6 +6,7 @@ mod card;
 mod directory;
 mod fault;
 mod file;
+mod library;
 mod profile;
 
 use std::path::PathBuf;
@@ -14,6 +15,7 @@ pub use card::{Card, CardSetting};
 pub use directory::BoxDirectory;
 pub use fault::{Fault, Hang};
 pub use file::{Board, BoardFile, Driver, KernelModule};
+pub use library::{LibraryError, install_library};
 pub use profile::{
     Architecture, Brand, ClockProfile, Ecc, HeatProfile, LinkProfile, PowerProfile, Profile, StateProfile,
 };

@@ -6,7 +6,7 @@ use super::Reasons;
 use super::advance::{calm_seconds, slots_on, sm_mhz};
 use super::physics::{fan_percent, memory_clock, performance_state};
 use crate::board::Card;
-use crate::state::{ClientSlot, Clock, Instant, Occupancy, REASON_BITS, State, UsageKind};
+use crate::state::{CardRecord, ClientSlot, Clock, Instant, Occupancy, REASON_BITS, State, UsageKind};
 
 /// Power samples that the sensor of newer cards averages over: one second.
 const AVERAGED_SAMPLES: usize = 10;
@@ -26,6 +26,8 @@ pub struct CardView {
     pub memory_percent: u32,
     /// Power as the sensor reports it, in milliwatts.
     pub milliwatts: u32,
+    /// Mean power of the last tenth of a second, in milliwatts.
+    pub instant_milliwatts: u32,
     /// Energy since the box came up, in millijoules.
     pub energy_mj: u64,
     /// Degrees Celsius.
@@ -69,6 +71,7 @@ impl CardView {
         });
         let memory_warmth = 4.0 + 6.0 * f64::from(memory_percent) / 100.0;
         let sleeping = performance_state >= 5;
+        let averages = card.profile.power.average_over_a_second;
         let since_start = state.clock().seconds_since_start(advanced_to);
         Self {
             used_bytes,
@@ -76,15 +79,16 @@ impl CardView {
             clients,
             gpu_percent,
             memory_percent,
-            milliwatts: sensor_milliwatts(state, card),
+            milliwatts: mean_milliwatts(record, if averages { AVERAGED_SAMPLES } else { 1 }),
+            instant_milliwatts: mean_milliwatts(record, 1),
             energy_mj: whole(record.energy_j.get() * 1000.0),
-            temperature_c: degrees(temperature),
+            temperature_c: rounded(temperature),
             memory_temperature_c: card
                 .profile
                 .heat
                 .memory_maximum
-                .map(|_| degrees(temperature + memory_warmth)),
-            fan_percent: fan_percent(card, temperature).map(degrees),
+                .map(|_| rounded(temperature + memory_warmth)),
+            fan_percent: fan_percent(card, temperature).map(rounded),
             sm_mhz: sm_mhz(card, record.clock_ratio.get()),
             memory_mhz: memory_clock(card, performance_state),
             performance_state,
@@ -103,19 +107,14 @@ impl CardView {
     }
 }
 
-fn sensor_milliwatts(state: &State, card: &Card) -> u32 {
-    let record = &state.layout().cards[card.index];
-    let averaged = if card.profile.power.average_over_a_second { AVERAGED_SAMPLES } else { 1 };
-    let newest: Vec<u64> = record
-        .power
-        .newest_first()
-        .take(averaged)
-        .map(|sample| u64::from(sample.milliwatts.load(Relaxed)))
-        .collect();
-    if newest.is_empty() {
-        return degrees(record.power_w.get() * 1000.0);
+/// Mean of the last `count` power samples; what is drawn now while there is none.
+fn mean_milliwatts(record: &CardRecord, count: usize) -> u32 {
+    let newest = record.power.newest_first().take(count).map(|sample| sample.milliwatts.load(Relaxed));
+    let (number, sum) = newest.fold((0, 0), |(number, sum), value| (number + 1, sum + u64::from(value)));
+    if number == 0 {
+        return rounded(record.power_w.get() * 1000.0);
     }
-    u32::try_from(newest.iter().sum::<u64>() / newest.len() as u64).unwrap_or(u32::MAX)
+    u32::try_from(sum / number).unwrap_or(u32::MAX)
 }
 
 /// A client of a card at one moment.
@@ -163,8 +162,8 @@ impl ClientView {
             is_residue: slot.occupancy() == Occupancy::Residue,
             attached_at,
             busy_ms: whole(busy_ns / 1e6),
-            gpu_percent: degrees((busy_ns / lifetime * 100.0).min(100.0)),
-            memory_percent: degrees((slot.memory_ns.get() / lifetime * 100.0).min(100.0)),
+            gpu_percent: rounded((busy_ns / lifetime * 100.0).min(100.0)),
+            memory_percent: rounded((slot.memory_ns.get() / lifetime * 100.0).min(100.0)),
         }
     }
 }
@@ -175,7 +174,7 @@ fn percent(parts_per_million: u32) -> u32 {
 
 /// Rounds to a whole number that is not negative.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to the range first")]
-fn degrees(value: f64) -> u32 {
+fn rounded(value: f64) -> u32 {
     value.round().clamp(0.0, f64::from(u32::MAX)) as u32
 }
 

@@ -1,0 +1,71 @@
+//! Frame buffer and BAR1.
+#![expect(unsafe_code, reason = "exports the C ABI")]
+
+use gpuwhy_lab::board::Architecture;
+
+use crate::Code;
+use crate::abi::{Bar1Memory, ConfComputeMemSizeInfo, Memory, MemoryV2, version_word};
+use crate::device::Device;
+use crate::pointer::Out;
+use crate::session::card_call;
+
+/// BAR1 that the driver maps for itself, in bytes.
+const BAR1_OF_DRIVER: u64 = 1 << 20;
+/// BAR1 that one context maps, in bytes.
+const BAR1_OF_CONTEXT: u64 = 2 << 20;
+
+/// Memory; what the driver reserves counts as used.
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn nvmlDeviceGetMemoryInfo(device: Device, memory: Out<Memory>) -> Code {
+    card_call("nvmlDeviceGetMemoryInfo", device, |asked| {
+        let free = asked.look().free_bytes;
+        let total = asked.card.memory_bytes;
+        memory.put(Memory { total, free, used: total - free })
+    })
+}
+
+/// Memory; what the driver reserves stands apart.
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn nvmlDeviceGetMemoryInfo_v2(device: Device, memory: Out<MemoryV2>) -> Code {
+    card_call("nvmlDeviceGetMemoryInfo_v2", device, |asked| {
+        let version = version_word::<MemoryV2>(2);
+        if memory.get()?.version != version {
+            return Err(Code::ARGUMENT_VERSION_MISMATCH);
+        }
+        let view = asked.look();
+        memory.put(MemoryV2 {
+            version,
+            total: asked.card.memory_bytes,
+            reserved: asked.card.reserved_bytes,
+            free: view.free_bytes,
+            used: view.used_bytes,
+        })
+    })
+}
+
+/// The aperture through which the host sees the card's memory.
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn nvmlDeviceGetBAR1MemoryInfo(device: Device, memory: Out<Bar1Memory>) -> Code {
+    card_call("nvmlDeviceGetBAR1MemoryInfo", device, |asked| {
+        let total = asked.card.bar1_bytes;
+        let used = (BAR1_OF_DRIVER + BAR1_OF_CONTEXT * asked.look().clients as u64).min(total);
+        memory.put(Bar1Memory { total, free: total - used, used })
+    })
+}
+
+/// Memory for confidential computing, which no box uses: all of it is unprotected. Older cards have no such thing.
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn nvmlDeviceGetConfComputeMemSizeInfo(
+    device: Device,
+    memory: Out<ConfComputeMemSizeInfo>,
+) -> Code {
+    card_call("nvmlDeviceGetConfComputeMemSizeInfo", device, |asked| {
+        if asked.card.profile.architecture < Architecture::Hopper {
+            return Err(Code::NOT_SUPPORTED);
+        }
+        memory.put(ConfComputeMemSizeInfo {
+            protected_mem_size_kib: 0,
+            unprotected_mem_size_kib: asked.card.memory_bytes >> 10,
+        })
+    })
+}
