@@ -42,6 +42,8 @@ pub struct Card {
     pub memory_busy: Reading<Trend<Percent>>,
     /// For at least how long no kernel has run, up to the end of the window; 0 when one ran last.
     pub idle_for: Reading<Seconds>,
+    /// Whether work was seen before that: then the time is exact, else it is only as far as was looked back.
+    pub seen_working: bool,
     /// Power.
     pub power: Reading<Trend<Watts>>,
     /// Mean power over the window by the energy counter.
@@ -118,6 +120,9 @@ pub struct Client {
     /// For at least how long it has not worked, up to the end of the window; 0 when it worked last.
     #[serde(default)]
     pub idle_for: Reading<Seconds>,
+    /// Whether work was seen before that: then the time is exact, else it is only as far as was looked back.
+    #[serde(default)]
+    pub seen_working: bool,
 }
 
 /// Share of the window in which each reason lowered the clocks.

@@ -75,8 +75,10 @@ fn over_window(looks: &[Look<'_>], span: Span, library: Option<&Absence>) -> Opt
     let (_, last) = looks.last()?;
     let busy_past = buffered(looks, |card| &card.busy_samples, |card| &card.busy);
     let idle_for = idle_for(&busy_past);
+    let seen_working =
+        busy_past.known().is_some_and(|past| past.iter().any(|timed| timed.value > IDLE_PERCENT));
     let memory = newest(looks, |card| &card.memory);
-    let clients = clients(looks, span, &idle_for);
+    let clients = clients(looks, span, &idle_for, seen_working);
     let explained = explained_bytes(&clients);
     Some(Card {
         index: last.index,
@@ -100,6 +102,7 @@ fn over_window(looks: &[Look<'_>], span: Span, library: Option<&Absence>) -> Opt
             span,
         ),
         idle_for,
+        seen_working,
         power: polled(looks, |card| card.power.as_ref().map(|power| power.0)),
         mean_power_by_energy: mean_power(looks),
         power_limits: crate::sample::PowerLimits {
@@ -271,7 +274,12 @@ fn explained_bytes(clients: &Reading<Vec<Client>>) -> Reading<Bytes> {
 }
 
 /// Returns the newest list of clients, each once, with its work in the window.
-fn clients(looks: &[Look<'_>], span: Span, card_idle_for: &Reading<Seconds>) -> Reading<Vec<Client>> {
+fn clients(
+    looks: &[Look<'_>],
+    span: Span,
+    card_idle_for: &Reading<Seconds>,
+    card_seen_working: bool,
+) -> Reading<Vec<Client>> {
     let work: Vec<ProcessUtilization> =
         looks.iter().filter_map(|(_, card)| card.client_work.known()).flatten().copied().collect();
     let work_absence = newest(looks, |card| &card.client_work).absence();
@@ -283,7 +291,13 @@ fn clients(looks: &[Look<'_>], span: Span, card_idle_for: &Reading<Seconds>) -> 
         }
         by_pid
             .into_values()
-            .map(|client| client_over_window(client, &work, work_absence.as_ref(), span, card_idle_for))
+            .map(|client| {
+                let mut client =
+                    client_over_window(client, &work, work_absence.as_ref(), span, card_idle_for);
+                // What the whole card did before it was looked at by process may have been this client's work.
+                client.seen_working |= card_seen_working && client.idle_for == *card_idle_for;
+                client
+            })
             .collect()
     })
 }
@@ -321,5 +335,13 @@ fn client_over_window(
         }
         (None, Some(_)) => card_idle_for.clone(),
     };
-    Client { pid: client.pid, kind: client.kind, memory: client.memory, name: client.name, sm, idle_for }
+    Client {
+        pid: client.pid,
+        kind: client.kind,
+        memory: client.memory,
+        name: client.name,
+        sm,
+        idle_for,
+        seen_working: last_work_us.is_some(),
+    }
 }

@@ -118,6 +118,7 @@ fn a_single_look_uses_the_buffer_of_the_past() {
     assert_eq!(busy.n, 3);
     assert!(busy.mean.0.abs() < 1e-9);
     assert!((card.idle_for.known().unwrap().0 - 59.9).abs() < 0.01);
+    assert!(card.seen_working);
 }
 
 #[test]
@@ -199,6 +200,7 @@ fn clients_that_the_driver_does_not_name_did_not_work() {
     assert!((clients[0].idle_for.known().unwrap().0 - 2.0).abs() < 1e-9);
     assert!(clients[1].sm.known().unwrap().mean.0.abs() < 1e-9);
     assert!((clients[1].idle_for.known().unwrap().0 - 4.0).abs() < 1e-9);
+    assert!(clients[0].seen_working && !clients[1].seen_working);
 }
 
 #[test]
