@@ -1,1 +1,27 @@
-//! placeholder
+//! The words and layouts of everything a person reads, in each language; and the report as JSON.
+//!
+//! The crate decides nothing: it words a [`gpuwhy_model::verdict::Verdict`]. Where a verdict's own texts come from
+//! another crate, the caller joins both crates' files of words into the catalogue.
+
+mod absence;
+mod culprit;
+mod flow;
+mod json;
+mod paint;
+mod safe;
+mod terminal;
+mod values;
+mod words;
+
+pub use json::{json_text, report};
+pub use safe::safe;
+pub use terminal::{Layout, text};
+pub use texts::{TEXTS, message};
+pub use words::Words;
+
+/// Generated from `text/*.toml`.
+mod texts {
+    use gpuwhy_model::text::{Language, TextFile};
+
+    include!(concat!(env!("OUT_DIR"), "/words.rs"));
+}
