@@ -16,7 +16,8 @@ const CASE_TEXTS: [TextFile; 2] = [
 ];
 
 fn catalogue() -> Catalogue {
-    Catalogue::join(gpuwhy_render::TEXTS.iter().copied().chain(CASE_TEXTS)).unwrap()
+    Catalogue::join(gpuwhy_render::TEXTS.iter().copied().chain(CASE_TEXTS))
+        .expect("the words of both languages fit")
 }
 
 fn layout(width: usize) -> Layout {
@@ -47,7 +48,7 @@ fn no_line_is_wider_than_the_terminal_and_no_character_steers_it() {
                 for line in text(&verdict, &words, &layout(width)).lines() {
                     let columns = unicode_width::UnicodeWidthStr::width(line);
                     assert!(columns <= width.max(80), "{name} {width}: {columns} columns in `{line}`");
-                    assert!(!line.chars().any(|character| character.is_control()), "{name}: `{line:?}`");
+                    assert!(!line.chars().any(char::is_control), "{name}: `{line:?}`");
                     assert!(!line.ends_with(' '), "{name}: `{line}`");
                     assert!(!line.contains('\u{202e}'), "{name}: `{line:?}`");
                 }

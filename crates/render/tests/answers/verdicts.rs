@@ -57,7 +57,7 @@ fn verdict(findings: Vec<Finding>, states: &[CardState]) -> Verdict {
     };
     Verdict {
         source: SourceKind::Live,
-        taken_at: "2026-11-30T10:00:05Z".parse().unwrap(),
+        taken_at: "2026-11-30T10:00:05Z".parse().expect("written as RFC 3339"),
         window_s: 5.0,
         cards: (0..).zip(states).map(card).collect(),
         findings,
