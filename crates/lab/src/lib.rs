@@ -5,5 +5,6 @@ pub mod cards;
 pub mod client;
 pub mod place;
 pub mod random;
+pub mod scenario;
 pub mod state;
 pub mod workloads;

@@ -9,6 +9,7 @@ use gpuwhy_lab::board::BoardFile;
 use gpuwhy_lab::place::BoxDirectory;
 use gpuwhy_lab::place::plan::Plan;
 use gpuwhy_lab::place::running::{self, Lifetime};
+use gpuwhy_lab::scenario::{self, Template};
 
 /// Arguments of `lab up`.
 #[derive(Args)]
@@ -48,13 +49,19 @@ impl Up {
     }
 
     fn plan(&self) -> anyhow::Result<Plan> {
+        if let Some(template) = scenario::named(&self.what)? {
+            return Ok(template.draw(self.seed)?.plan);
+        }
         let path = PathBuf::from(&self.what);
         let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read `{}`", self.what))?;
-        if let Ok(plan) = toml::from_str::<Plan>(&text) {
-            return Ok(plan);
-        }
-        let board: BoardFile = toml::from_str(&text).with_context(|| format!("`{}` is no board", self.what))?;
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let content: toml::Table =
+            toml::from_str(&text).with_context(|| format!("`{}` is no TOML", self.what))?;
+        if content.contains_key("box") {
+            return Ok(Template::parse(&name, &text)?.draw(self.seed)?.plan);
+        }
+        let board: BoardFile =
+            toml::from_str(&text).with_context(|| format!("`{}` is no board", self.what))?;
         Ok(Plan {
             name,
             board,

@@ -75,6 +75,11 @@ impl BoxDirectory {
         self.path().join("checkpoints")
     }
 
+    /// Configuration of programs that run in the box, as `XDG_CONFIG_HOME`.
+    pub fn configuration(&self) -> PathBuf {
+        self.path().join("config")
+    }
+
     /// What was asked for when the box was brought up (JSON).
     pub fn plan(&self) -> PathBuf {
         self.path().join("plan.json")

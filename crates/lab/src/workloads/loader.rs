@@ -75,10 +75,10 @@ impl Loader {
 }
 
 /// Works as a loader until the rank closes the order pipe.
-pub(super) fn work(train: &Train, number: u32) -> Result<(), WorkError> {
+pub(super) fn work(train: &Train, rank: usize, number: u32) -> Result<(), WorkError> {
     die_with_parent()?;
     call_main_thread(c"pt_data_worker");
-    let mut source = Source::new(train, number);
+    let mut source = Source::new(train, rank, number);
     let (mut orders, mut batches) = (io::stdin().lock(), io::stdout().lock());
     loop {
         let mut spent = LoaderTime::default();
@@ -134,13 +134,16 @@ struct Source {
 }
 
 impl Source {
-    fn new(train: &Train, number: u32) -> Self {
+    fn new(train: &Train, rank: usize, number: u32) -> Self {
         let folder = match &train.data {
             Data::Disk => Some(BoxDirectory::mount_point("data")),
             Data::Store(name) => Some(BoxDirectory::mount_point(name)),
             Data::Memory => None,
         };
         let files = folder.as_ref().map_or(0, |folder| count_files(folder));
+        // Ranks read different parts of the data, else one would find in memory what another has read.
+        let part = u32::try_from(rank).unwrap_or(0).wrapping_mul(files / 2 + 1);
+        let number = number.wrapping_add(part);
         Self { folder, files, number, step: train.loaders.max(1), open: None, block: vec![0; READ_AT_ONCE] }
     }
 

@@ -68,7 +68,9 @@ pub fn play_part() -> Result<bool, WorkError> {
     match (&actor.specification.work, actor.role) {
         (Work::Train(train), Role::First) => train::start(&actor, train)?,
         (Work::Train(train), Role::Rank(rank)) => train::rank(&actor, train, rank)?,
-        (Work::Train(train), Role::Loader { number, .. }) => loader::work(train, number)?,
+        (Work::Train(train), Role::Loader { rank, number }) => {
+            loader::work(train, rank, number)?;
+        },
         (Work::Serve(serve), Role::First) => serve::work(&actor, serve)?,
         (Work::Hold(hold), Role::First) => hold::start(&actor, hold)?,
         (Work::Hold(hold), Role::Rank(_)) => hold::holder(&actor, hold)?,

@@ -1,0 +1,13 @@
+//! Scenarios: boxes with a planted cause, drawn from a seed, and the truth about them.
+
+mod catalogue;
+mod draw;
+mod proof;
+mod running;
+mod template;
+
+pub use catalogue::{catalogue, named};
+pub use draw::DrawError;
+pub use proof::{Figure, Proof};
+pub use running::{Answer, RunError, RunningBox, Truth, TrueProcess, lab_program};
+pub use template::{Acceptable, Drawn, Expectation, Template, TemplateError};

@@ -1,0 +1,134 @@
+//! Whether the members really did what the scenario plants, by their own figures.
+
+use serde::{Deserialize, Serialize};
+
+use crate::workloads::truth::{Figures, Span};
+
+/// Something that a member's own figures must show, else the run is void.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Proof {
+    /// Whose figures.
+    pub member: String,
+    /// Which figure.
+    pub figure: Figure,
+    /// The smallest value that proves it.
+    #[serde(default)]
+    pub at_least: Option<f64>,
+    /// The largest value that proves it.
+    #[serde(default)]
+    pub at_most: Option<f64>,
+}
+
+/// A figure computed from what a member measured while the monitor looked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Figure {
+    /// Share of the ranks' time spent waiting for a batch.
+    WaitShare,
+    /// Share of the ranks' time in which a kernel ran.
+    CardShare,
+    /// Share of the loaders' time inside reads.
+    ReadingShare,
+    /// Share of the loaders' time spent decoding.
+    DecodingShare,
+    /// Seconds since the last kernel ended, or since the member was ready.
+    IdleSeconds,
+    /// Refused requests for memory.
+    Refusals,
+    /// Steps or requests done.
+    Steps,
+}
+
+/// The figures of one process at the beginning and at the end of a look.
+#[derive(Debug, Clone)]
+pub(super) struct Look {
+    /// At the beginning.
+    pub(super) before: Figures,
+    /// At the end.
+    pub(super) after: Figures,
+}
+
+impl Proof {
+    /// What is wrong with the figures, if anything.
+    pub(super) fn failure(&self, looks: &[Look]) -> Option<String> {
+        let Some(value) = self.figure.of(looks) else {
+            return Some(format!("{} has no figure for {:?}", self.member, self.figure));
+        };
+        let too_low = self.at_least.is_some_and(|limit| value < limit);
+        let too_high = self.at_most.is_some_and(|limit| value > limit);
+        (too_low || too_high).then(|| format!("{}: {:?} is {value:.3}", self.member, self.figure))
+    }
+}
+
+impl Figure {
+    /// The figure over all processes of a member; `None` when nothing was measured.
+    fn of(self, looks: &[Look]) -> Option<f64> {
+        let grown = |of: fn(&Figures) -> f64| -> f64 {
+            looks.iter().map(|look| of(&look.after) - of(&look.before)).sum()
+        };
+        let loader_time = grown(|figures| {
+            let loaders = figures.loaders;
+            loaders.reading_s + loaders.decoding_s + loaders.waiting_s
+        });
+        match self {
+            Self::WaitShare => share(grown(|figures| spent(figures, Span::WaitingForData)), span(looks)),
+            Self::CardShare => share(grown(|figures| spent(figures, Span::OnTheCard)), span(looks)),
+            Self::ReadingShare => share(grown(|figures| figures.loaders.reading_s), loader_time),
+            Self::DecodingShare => share(grown(|figures| figures.loaders.decoding_s), loader_time),
+            Self::IdleSeconds => looks.iter().map(idle_seconds).reduce(f64::min),
+            Self::Refusals => (!looks.is_empty()).then(|| grown(|figures| figures.refusals as f64)),
+            Self::Steps => (!looks.is_empty()).then(|| grown(|figures| figures.steps as f64)),
+        }
+    }
+}
+
+fn spent(figures: &Figures, span: Span) -> f64 {
+    figures.spans_s.get(&span).copied().unwrap_or_default()
+}
+
+fn span(looks: &[Look]) -> f64 {
+    looks.iter().map(|look| look.after.at_s - look.before.at_s).sum()
+}
+
+fn share(part: f64, whole: f64) -> Option<f64> {
+    (whole > 0.0).then(|| part / whole)
+}
+
+fn idle_seconds(look: &Look) -> f64 {
+    let idle_since = look.after.worked_at_s.unwrap_or_else(|| look.after.at_s - spent(&look.after, Span::Idle));
+    look.after.at_s - idle_since
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn look(waited: f64, on_card: f64, seconds: f64) -> Look {
+        let figures = |at_s: f64, waited: f64, on_card: f64| Figures {
+            at_s,
+            spans_s: [(Span::WaitingForData, waited), (Span::OnTheCard, on_card)].into(),
+            ..Figures::default()
+        };
+        Look { before: figures(100.0, 7.0, 3.0), after: figures(100.0 + seconds, 7.0 + waited, 3.0 + on_card) }
+    }
+
+    fn proof(figure: Figure, at_least: Option<f64>, at_most: Option<f64>) -> Proof {
+        Proof { member: "run".to_owned(), figure, at_least, at_most }
+    }
+
+    #[test]
+    fn shares_are_taken_over_the_look_and_over_all_ranks() {
+        let looks = [look(4.0, 1.0, 5.0), look(2.0, 3.0, 5.0)];
+        assert_eq!(proof(Figure::WaitShare, Some(0.6), None).failure(&looks), None);
+        assert!(proof(Figure::WaitShare, Some(0.61), None).failure(&looks).is_some());
+        assert_eq!(proof(Figure::CardShare, None, Some(0.4)).failure(&looks), None);
+        assert!(proof(Figure::CardShare, None, Some(0.39)).failure(&looks).is_some());
+    }
+
+    #[test]
+    fn a_member_without_figures_proves_nothing() {
+        assert!(proof(Figure::Steps, None, None).failure(&[]).is_some());
+        assert!(proof(Figure::ReadingShare, None, Some(1.0)).failure(&[look(1.0, 1.0, 2.0)]).is_some());
+    }
+}
