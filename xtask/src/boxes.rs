@@ -1,20 +1,22 @@
 //! Emulated boxes as this tool uses them: brought up for one purpose, gone when it is done.
 
 use std::ffi::OsStr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use anyhow::{Context as _, Result};
-use gpuwhy_lab::place::BoxDirectory;
-use gpuwhy_lab::place::keeper::Status;
 use gpuwhy_lab::place::plan::Plan;
 use gpuwhy_lab::place::running::{self, Kept, Lifetime};
+use gpuwhy_lab::place::{BoxDirectory, journal};
 
 use crate::workspace::{Profile, Workspace};
 
 /// Where boxes lie: on a real disk, and reachable for every user.
 const BOXES: &str = "/var/tmp";
+
+/// What the names of our boxes begin with; the process id of the tool follows.
+const BOX_NAME: &str = "gpuwhy-box-";
 
 /// A box that is up; it goes down when this is dropped, and also when this tool dies.
 pub(crate) struct EmulatedBox {
@@ -34,11 +36,6 @@ impl EmulatedBox {
         let kept = running::start(&lab, &directory, plan, Lifetime::WithStarter)
             .with_context(|| format!("the box `{}` did not come up", plan.name))?;
         Ok(Self { lab, directory, kept })
-    }
-
-    /// Returns what came of bringing it up.
-    pub(crate) fn status(&self) -> &Status {
-        &self.kept.status
     }
 
     /// Returns a command that runs a program inside the box, as a user of the box or else as the caller.
@@ -65,10 +62,7 @@ impl EmulatedBox {
         running::stop(&self.directory)
             .with_context(|| format!("the box at `{}` stays up", path.display()))?;
         self.kept.keeper.wait().context("cannot wait for the keeper of a box")?;
-        if path.exists() {
-            std::fs::remove_dir_all(path).with_context(|| format!("cannot remove `{}`", path.display()))?;
-        }
-        Ok(())
+        remove(path)
     }
 }
 
@@ -83,8 +77,64 @@ impl Drop for EmulatedBox {
 }
 
 /// Returns a path for a box that no other run of this tool uses.
-fn fresh_path(name: &str) -> PathBuf {
+pub(crate) fn fresh_path(name: &str) -> PathBuf {
     static BOXES_SO_FAR: AtomicU32 = AtomicU32::new(0);
     let number = BOXES_SO_FAR.fetch_add(1, Ordering::Relaxed);
-    PathBuf::from(BOXES).join(format!("gpuwhy-{name}-{}-{number}", std::process::id()))
+    PathBuf::from(BOXES).join(format!("{BOX_NAME}{}-{number}-{name}", std::process::id()))
+}
+
+/// Removes the folder of a box that is down.
+///
+/// # Errors
+/// Fails when a file cannot be removed.
+pub(crate) fn remove(path: &Path) -> Result<()> {
+    if !path.exists() {
+        return Ok(());
+    }
+    std::fs::remove_dir_all(path).with_context(|| format!("cannot remove `{}`", path.display()))
+}
+
+/// Puts back what boxes of earlier runs left changed on the machine, and removes their folders.
+///
+/// # Errors
+/// Fails when something cannot be put back or removed.
+pub(crate) fn clear_left_over() -> Result<()> {
+    journal::undo_abandoned().context("cannot clear boxes of earlier runs")?;
+    for entry in Path::new(BOXES).read_dir().with_context(|| format!("cannot list `{BOXES}`"))? {
+        let path = entry.with_context(|| format!("cannot list `{BOXES}`"))?.path();
+        let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
+        let Some(owner) = owner_of(name) else {
+            continue;
+        };
+        if !Path::new("/proc").join(owner).exists() {
+            remove(&path)?;
+        }
+    }
+    Ok(())
+}
+
+/// Returns the process id in the name of one of our boxes.
+fn owner_of(name: &str) -> Option<&str> {
+    let (owner, _) = name.strip_prefix(BOX_NAME)?.split_once('-')?;
+    (!owner.is_empty() && owner.bytes().all(|byte| byte.is_ascii_digit())).then_some(owner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{fresh_path, owner_of};
+
+    #[test]
+    fn a_box_tells_whose_it_is() {
+        let path = fresh_path("idle-reserved.near-worked");
+        let name = path.file_name().unwrap().to_str().unwrap();
+        assert_eq!(owner_of(name), Some(std::process::id().to_string().as_str()));
+        assert_ne!(path, fresh_path("idle-reserved.near-worked"));
+    }
+
+    #[test]
+    fn other_folders_are_nobodys() {
+        assert_eq!(owner_of("systemd-private-12-x"), None);
+        assert_eq!(owner_of("gpuwhy-box--x"), None);
+        assert_eq!(owner_of("gpuwhy-box-..-x"), None);
+    }
 }

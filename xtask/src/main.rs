@@ -4,9 +4,11 @@
 mod bench;
 mod boxes;
 mod check;
+mod demo;
 mod generate;
 mod metadata;
 mod prerequisites;
+mod scenarios;
 mod tally;
 mod test;
 mod workspace;
@@ -16,6 +18,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 
+use crate::scenarios::Selection;
 use crate::workspace::Workspace;
 
 #[derive(Debug, Parser)]
@@ -40,6 +43,24 @@ enum Task {
     Generate,
     /// Check, then run every test and the fixed scenarios
     Test,
+    /// Show what gpuwhy says about an emulated box with four cards, and whether it is right
+    Demo {
+        /// Language of the words, `en` or `zh-CN`; else the locale's
+        #[arg(long)]
+        lang: Option<String>,
+    },
+    /// Run emulated boxes with a planted cause, and count how often gpuwhy is right
+    Scenarios {
+        /// The first seed; without it a fresh one is drawn and printed
+        #[arg(long)]
+        seed: Option<u64>,
+        /// How many runs
+        #[arg(long, default_value_t = 23)]
+        count: usize,
+        /// Only this scenario, or this cause with its near misses
+        #[arg(long)]
+        only: Option<String>,
+    },
     /// Measure what gpuwhy costs, beside other tools
     Bench {
         /// What to measure
@@ -77,6 +98,10 @@ fn main() -> Result<ExitCode> {
             true
         }
         Task::Test => test::run(&workspace)?,
+        Task::Demo { lang } => demo::run(&workspace, lang.as_deref())?,
+        Task::Scenarios { seed, count, only } => {
+            scenarios::run(&workspace, &Selection { seed, count, only })?.holds()
+        }
         Task::Bench { what: Bench::Once } => bench::once::run(&workspace)?.0,
         Task::Measure { memory, command } => {
             bench::measure::print(&command, memory)?;

@@ -11,10 +11,14 @@ use super::measure::Cost;
 use super::table;
 use crate::boxes::EmulatedBox;
 use crate::prerequisites;
+use crate::scenarios::named;
 use crate::workspace::{Profile, Workspace, output_of};
 
-/// The machine that is looked at.
-const LOADED: &str = include_str!("loaded.toml");
+/// The machine that is looked at: 8 cards, 64 GPU processes, 512 loaders, 2,000 other processes.
+const LOADED: &str = "loaded";
+
+/// The machine is the same every time.
+const SEED: u64 = 1;
 
 /// Memory of ours that must not be exceeded, parent and child together.
 const MEMORY_BAR_BYTES: u64 = 25_000_000;
@@ -88,7 +92,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<(bool, String)> {
     let tools = prerequisites::python_tools(workspace)?;
     workspace.build(Profile::Release)?;
     let gpuwhy = workspace.program(Profile::Release, "gpuwhy");
-    let plan: Plan = toml::from_str(LOADED).context("the loaded board is no plan")?;
+    let plan = named(LOADED)?.draw(SEED)?.plan;
     let mut measured = Vec::new();
 
     let loaded = EmulatedBox::up(workspace, Profile::Release, &plan)?;
@@ -170,13 +174,12 @@ fn count_processes() -> usize {
 
 #[cfg(test)]
 mod tests {
-    use gpuwhy_lab::place::plan::Plan;
-
-    use super::{LOADED, Measured, median, without_process_lists};
+    use super::{LOADED, Measured, SEED, median, without_process_lists};
+    use crate::scenarios::named;
 
     #[test]
-    fn the_loaded_board_is_a_plan() {
-        let plan: Plan = toml::from_str(LOADED).unwrap();
+    fn the_loaded_board_is_there() {
+        let plan = named(LOADED).unwrap().draw(SEED).unwrap().plan;
         assert_eq!(plan.board.resolve().unwrap().cards.len(), 8);
         assert!(!without_process_lists(plan).board.faults.is_empty());
     }

@@ -1,5 +1,6 @@
 //! `cargo xtask test`: the gate.
 
+mod gate;
 mod suite;
 
 use anyhow::Result;
@@ -16,6 +17,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<bool> {
     let mut tally = check::run(workspace, &[])?;
     workspace.build(Profile::Development)?;
     tally += suite::run(workspace)?;
+    tally += gate::run(workspace)?;
     println!("{tally}");
     Ok(tally.is_good())
 }

@@ -1,0 +1,134 @@
+//! The closing line over many scenarios.
+
+use std::fmt;
+
+use super::judge::Judgement;
+
+/// How many reports were right and wrong, and in which way.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Score {
+    cases: usize,
+    first: usize,
+    strictly: usize,
+    in_three: usize,
+    undetermined: usize,
+    confident_wrong: usize,
+    harmful: usize,
+    culprits: usize,
+    culprits_right: usize,
+    near_miss: usize,
+    void: usize,
+}
+
+impl Score {
+    /// Counts one judged report.
+    pub(crate) fn add(&mut self, judgement: Judgement) {
+        self.cases += 1;
+        self.first += usize::from(judgement.is_first);
+        self.strictly += usize::from(judgement.is_strictly_first);
+        self.in_three += usize::from(judgement.is_in_three);
+        self.undetermined += usize::from(judgement.is_undetermined);
+        self.confident_wrong += usize::from(judgement.is_confident_wrong);
+        self.harmful += usize::from(judgement.is_harmful);
+        self.culprits += usize::from(judgement.is_culprit_right.is_some());
+        self.culprits_right += usize::from(judgement.is_culprit_right == Some(true));
+        self.near_miss += usize::from(judgement.took_near_miss);
+    }
+
+    /// Counts one run that proves nothing.
+    pub(crate) fn add_void(&mut self) {
+        self.void += 1;
+    }
+
+    /// Whether the promise holds: 95 % of first causes right, every culprit right, no near miss taken, nothing harmful.
+    pub(crate) fn holds(&self) -> bool {
+        const PERCENT_RIGHT: usize = 95;
+        let is_right_often = self.first * 100 >= self.cases * PERCENT_RIGHT;
+        let are_culprits_right = self.culprits_right == self.culprits;
+        self.cases > 0 && is_right_often && are_culprits_right && self.near_miss == 0 && self.harmful == 0
+    }
+}
+
+impl fmt::Display for Score {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let of_cases = |part| Part { part, whole: self.cases };
+        write!(
+            formatter,
+            "cases {} first {} strictly {} in-three {} undetermined {} confident-wrong {} harmful {} culprit {} \
+             near-miss {} void {}",
+            self.cases,
+            of_cases(self.first),
+            of_cases(self.strictly),
+            of_cases(self.in_three),
+            self.undetermined,
+            self.confident_wrong,
+            self.harmful,
+            Part { part: self.culprits_right, whole: self.culprits },
+            self.near_miss,
+            self.void,
+        )
+    }
+}
+
+/// A count and its share of a whole.
+struct Part {
+    part: usize,
+    whole: usize,
+}
+
+impl fmt::Display for Part {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.whole == 0 {
+            return write!(formatter, "{} (- %)", self.part);
+        }
+        let percent = self.part as f64 * 100.0 / self.whole as f64;
+        write!(formatter, "{} ({percent:.1} %)", self.part)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Score;
+    use crate::scenarios::judge::Judgement;
+
+    const RIGHT: Judgement = Judgement {
+        is_first: true,
+        is_strictly_first: true,
+        is_in_three: true,
+        is_undetermined: false,
+        is_confident_wrong: false,
+        is_harmful: false,
+        is_culprit_right: Some(true),
+        took_near_miss: false,
+    };
+
+    fn score(judgements: &[Judgement]) -> Score {
+        let mut score = Score::default();
+        for judgement in judgements {
+            score.add(*judgement);
+        }
+        score
+    }
+
+    #[test]
+    fn the_line_has_its_fixed_form() {
+        let wrong = Judgement { is_first: false, is_strictly_first: false, is_culprit_right: None, ..RIGHT };
+        let mut score = score(&[RIGHT, wrong]);
+        score.add_void();
+        assert_eq!(
+            score.to_string(),
+            "cases 2 first 1 (50.0 %) strictly 1 (50.0 %) in-three 2 (100.0 %) undetermined 0 confident-wrong 0 \
+             harmful 0 culprit 1 (100.0 %) near-miss 0 void 1"
+        );
+    }
+
+    #[test]
+    fn every_part_of_the_promise_counts() {
+        assert!(score(&[RIGHT]).holds());
+        assert!(!score(&[]).holds());
+        assert!(!score(&[RIGHT, Judgement { is_first: false, ..RIGHT }]).holds());
+        assert!(!score(&[Judgement { is_culprit_right: Some(false), ..RIGHT }]).holds());
+        assert!(!score(&[Judgement { took_near_miss: true, ..RIGHT }]).holds());
+        assert!(!score(&[Judgement { is_harmful: true, ..RIGHT }]).holds());
+    }
+}
