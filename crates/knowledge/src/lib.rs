@@ -1,1 +1,21 @@
-//! placeholder
+//! Tables about cards, drivers, errors and names, as data inside the program; each row names its source.
+//!
+//! The crate is pure and judges nothing. Tables are parsed once, when they are first asked.
+
+mod card;
+mod clock_reason;
+mod nvml_error;
+mod pattern;
+mod process_name;
+mod source;
+mod table;
+mod wait_channel;
+mod xid;
+
+pub use card::{CardFact, card, cards};
+pub use clock_reason::{ClockReasonFact, clock_reason, clock_reasons};
+pub use nvml_error::{NvmlErrorFact, nvml_error, nvml_errors};
+pub use process_name::{Role, is_launcher_module, is_spawned_worker, rank_variables, role, role_of};
+pub use source::source;
+pub use wait_channel::{Wait, wait};
+pub use xid::{FirstAction, Severity, XidFact, xid, xids};
