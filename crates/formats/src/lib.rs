@@ -6,5 +6,6 @@ mod malformed;
 
 pub mod kernel_log;
 pub mod proc;
+pub mod recording;
 
 pub use malformed::Malformed;
