@@ -20,6 +20,9 @@ const DETAIL_LIST_V1: c_uint = version_word::<ProcessDetailList>(1);
 /// Version word of `nvmlProcessesUtilizationInfo_v1_t`.
 const UTILIZATION_INFO_V1: c_uint = version_word::<ProcessesUtilizationInfo>(1);
 
+/// Memory under the protection of confidential computing, which no box uses.
+const NONE_PROTECTED: u64 = 0;
+
 /// A kind of process list.
 #[derive(Clone, Copy)]
 enum List {
@@ -143,7 +146,7 @@ pub(crate) extern "C" fn nvmlDeviceGetRunningProcessDetailList(
                 used_gpu_memory: memory(asked, client),
                 gpu_instance_id: NO_INSTANCE,
                 compute_instance_id: NO_INSTANCE,
-                used_gpu_cc_protected_memory: NOT_AVAILABLE,
+                used_gpu_cc_protected_memory: NONE_PROTECTED,
             })
             .collect();
         let needed = length(&details);
@@ -178,7 +181,7 @@ fn long_list(function: &'static str, device: Device, list: List, count: Out<c_ui
             .iter()
             .map(|client| {
                 let instances = (u64::from(NO_INSTANCE) << 32) | u64::from(NO_INSTANCE);
-                let row = [u64::from(client.host_pid), memory(asked, client), instances, NOT_AVAILABLE];
+                let row = [u64::from(client.host_pid), memory(asked, client), instances, NONE_PROTECTED];
                 row[..words.min(row.len())].to_vec()
             })
             .collect();

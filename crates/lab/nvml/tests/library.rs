@@ -15,7 +15,7 @@ use nvml_wrapper_sys::bindings::{
     nvmlProcessInfo_v1_t, nvmlProcessInfo_v2_t, nvmlProcessUtilizationSample_t, nvmlReturn_t, nvmlSample_t,
     nvmlUtilization_t, nvmlViolationTime_t,
 };
-use support::{TestBox, be_a_member, wait_until};
+use support::{TestBox, be_a_member};
 
 const SUCCESS: nvmlReturn_t = 0;
 const UNINITIALIZED: nvmlReturn_t = 1;
@@ -36,9 +36,24 @@ fn member() {
     be_a_member();
 }
 
+/// Loads the library of a box.
+fn load(test_box: &TestBox) -> NvmlLib {
+    // SAFETY: the library is ours, and its initialisers do nothing.
+    unsafe { NvmlLib::new(test_box.directory.library()) }.expect("the test installed the library")
+}
+
+/// Waits until `is_so` holds.
+fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(10);
+    while !is_so() {
+        assert!(Instant::now() < deadline, "waited ten seconds for: {what}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
 /// An initialised library and the handle of its first card.
 fn first_card(test_box: &TestBox) -> (NvmlLib, nvmlDevice_t) {
-    let library = test_box.library();
+    let library = load(test_box);
     let mut device: nvmlDevice_t = null_mut();
     // SAFETY: the pointers are valid for the calls.
     unsafe {
@@ -51,7 +66,7 @@ fn first_card(test_box: &TestBox) -> (NvmlLib, nvmlDevice_t) {
 #[test]
 fn calls_before_initialisation_and_with_foreign_handles_are_refused() {
     let test_box = TestBox::up(ONE_A100);
-    let library = test_box.library();
+    let library = load(&test_box);
     let mut count = 0;
     // SAFETY: the pointers are valid for the calls; a foreign handle is never dereferenced.
     unsafe {
@@ -72,10 +87,10 @@ fn process_lists_tell_their_length_before_they_are_read() {
     let test_box = TestBox::up(ONE_A100);
     let (library, device) = first_card(&test_box);
     let mut count = 0;
-    let mut long: [nvmlProcessInfo_v2_t; 4] = unsafe { zeroed() };
-    let mut short: [nvmlProcessInfo_v1_t; 4] = unsafe { zeroed() };
-    // SAFETY: every array has at least as many rows as the count says.
+    // SAFETY: every array has at least as many rows as the count says, and zero is a value of every field.
     unsafe {
+        let mut long: [nvmlProcessInfo_v2_t; 4] = zeroed();
+        let mut short: [nvmlProcessInfo_v1_t; 4] = zeroed();
         let list =
             |count: &mut u32, rows| library.nvmlDeviceGetComputeRunningProcesses_v3(device, count, rows);
         assert_eq!(list(&mut count, null_mut()), SUCCESS);
@@ -248,14 +263,14 @@ fn a_busy_card_draws_its_limit_and_its_counters_only_grow() {
         assert!(samples.is_sorted_by(|one, next| one.timeStamp < next.timeStamp));
         let last = samples.last().unwrap().timeStamp;
         let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
-        assert!(now.as_micros() as u64 - last < 5_000_000, "stamps are host time in microseconds");
+        assert!(now.as_micros() - u128::from(last) < 5_000_000, "stamps are host time in microseconds");
     }
 }
 
 #[test]
 fn a_lost_card_no_longer_answers_but_keeps_its_name() {
     let test_box = TestBox::up(
-        "[[card]]\nprofile = \"t4\"\nlost_after_s = 1.0\n\n[[card]]\nprofile = \"t4\"\nlost_after_s = 0.0\n",
+        "[[card]]\nprofile = \"t4\"\nlost_after_s = 3.0\n\n[[card]]\nprofile = \"t4\"\nlost_after_s = 0.0\n",
     );
     let (library, device) = first_card(&test_box);
     // SAFETY: the pointers are valid for the calls.
@@ -339,10 +354,10 @@ fn a_call_that_hangs_does_not_block_other_calls() {
 fn a_driver_that_is_not_loaded_and_one_that_refuses_say_so() {
     let unloaded = TestBox::up(&format!("[driver]\nloaded = false\n{ONE_A100}"));
     // SAFETY: no pointers are passed.
-    assert_eq!(unsafe { unloaded.library().nvmlInit_v2() }, DRIVER_NOT_LOADED);
+    assert_eq!(unsafe { load(&unloaded).nvmlInit_v2() }, DRIVER_NOT_LOADED);
     let refused =
         TestBox::up(&format!("{ONE_A100}\n[[fault]]\nfunction = \"nvmlInit\"\ncode = 18\nafter_calls = 1\n"));
-    let library = refused.library();
+    let library = load(&refused);
     // SAFETY: no pointers are passed.
     unsafe {
         assert_eq!(library.nvmlInitWithFlags(0), SUCCESS);
@@ -441,11 +456,11 @@ fn two_clients_share_the_time_of_a_card() {
     let alone = Client::attach(&test_box.directory, 0).unwrap();
     let kernel = Kernel::of_communication(Duration::from_millis(100));
     let by_itself = alone.run_kernel(&kernel);
-    assert!((100..140).contains(&by_itself.as_millis()), "{by_itself:?}");
+    assert!((100..170).contains(&by_itself.as_millis()), "{by_itself:?}");
     let _other = test_box.member(0, MIB, true);
     let shared = alone.run_kernel(&kernel);
     assert!(shared.as_millis() >= 170, "{shared:?}");
     let copied = alone.copy(1 << 30, true);
     // 16 lanes of generation 4 carry about 27 GB/s.
-    assert!((35..80).contains(&copied.as_millis()), "{copied:?}");
+    assert!((35..100).contains(&copied.as_millis()), "{copied:?}");
 }

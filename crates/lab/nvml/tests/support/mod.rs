@@ -1,16 +1,14 @@
 //! A box for one test: board, state, library, and members that are real processes.
-#![expect(unsafe_code, reason = "loads the library")]
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use gpuwhy_lab::board::{BoardFile, BoxDirectory, install_library};
 use gpuwhy_lab::client::{Client, Kernel};
 use gpuwhy_lab::state::State;
-use nvml_wrapper_sys::bindings::NvmlLib;
 
 /// The variable that turns a copy of the test program into a member of a box.
 const MEMBER_VARIABLE: &str = "LAB_TEST_MEMBER";
@@ -33,17 +31,11 @@ impl TestBox {
         Self { directory, _temporary: temporary }
     }
 
-    /// Loads the library of the box.
-    pub(crate) fn library(&self) -> NvmlLib {
-        // SAFETY: the library is ours, and its initialisers do nothing.
-        unsafe { NvmlLib::new(self.directory.library()) }.unwrap()
-    }
-
     /// Starts a process that attaches to `card`, takes `bytes`, and computes all the time if it is `busy`.
     pub(crate) fn member(&self, card: usize, bytes: u64, busy: bool) -> Member {
         let order = format!("{}|{card}|{bytes}|{busy}", self.directory.path().display());
         let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "member", "--ignored", "--nocapture"])
+            .args(["--exact", "member", "--ignored"])
             .env(MEMBER_VARIABLE, order)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -87,10 +79,10 @@ pub(crate) fn be_a_member() {
     };
     let client = Client::attach(&BoxDirectory::new(directory), card.parse().unwrap()).unwrap();
     client.allocate(bytes.parse().unwrap()).unwrap();
-    println!("attached");
+    std::io::stdout().write_all(b"attached\n").unwrap();
     if busy == "true" {
         loop {
-            client.run_kernel(&Kernel::of_arithmetic(Duration::from_millis(20)));
+            client.run_kernel(&Kernel::of_arithmetic(Duration::from_millis(100)));
         }
     }
     std::io::stdin().read_to_end(&mut Vec::new()).unwrap();
@@ -102,13 +94,4 @@ fn built_library() -> PathBuf {
     let folder = program.parent().unwrap();
     let candidates = [folder.join("libnvidia_ml.so"), folder.parent().unwrap().join("libnvidia_ml.so")];
     candidates.into_iter().find(|path| path.exists()).expect("cargo builds the library before its tests")
-}
-
-/// Waits until `is_so` holds.
-pub(crate) fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(10);
-    while !is_so() {
-        assert!(Instant::now() < deadline, "waited ten seconds for: {what}");
-        std::thread::sleep(Duration::from_millis(10));
-    }
 }
