@@ -38,6 +38,16 @@ impl EmulatedBox {
         Ok(Self { lab, directory, kept })
     }
 
+    /// Returns the process that holds the box's namespace open.
+    pub(crate) fn anchor(&self) -> u32 {
+        self.kept.status.anchor
+    }
+
+    /// Returns the folder of the box.
+    pub(crate) fn path(&self) -> &Path {
+        self.directory.path()
+    }
+
     /// Returns a command that runs a program inside the box, as a user of the box or else as the caller.
     pub(crate) fn command(&self, user: Option<&str>, program: impl AsRef<OsStr>) -> Command {
         let mut command = Command::new(&self.lab);

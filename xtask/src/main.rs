@@ -5,6 +5,7 @@ mod bench;
 mod boxes;
 mod check;
 mod demo;
+mod full;
 mod generate;
 mod metadata;
 mod prerequisites;
@@ -42,7 +43,11 @@ enum Task {
     /// Write the files that are made from the code: schemas, pages of causes
     Generate,
     /// Check, then run every test and the fixed scenarios
-    Test,
+    Test {
+        /// Also show everything else that a machine can judge, and write the figures to docs/measured.md
+        #[arg(long)]
+        full: bool,
+    },
     /// Show what gpuwhy says about an emulated box with four cards, and whether it is right
     Demo {
         /// Language of the words, `en` or `zh-CN`; else the locale's
@@ -97,7 +102,7 @@ fn main() -> Result<ExitCode> {
             generate::write(&workspace)?;
             true
         }
-        Task::Test => test::run(&workspace)?,
+        Task::Test { full } => test::run(&workspace, full)?,
         Task::Demo { lang } => demo::run(&workspace, lang.as_deref())?,
         Task::Scenarios { seed, count, only } => {
             scenarios::run(&workspace, &Selection { seed, count, only })?.holds()
