@@ -26,12 +26,18 @@ pub struct Limits {
     pub saturated_busy_percent_min: f64,
     /// A card that really works draws at least this share of its power limit.
     pub saturated_power_share_min: f64,
+    /// A card whose memory is in use for this much of the time may be bound by it.
+    pub memory_bound_busy_percent_min: f64,
+    /// A card that heat or a brake slows for this share of time is not just busy.
+    pub slowed_share_max: f64,
     /// A busy card that draws less than this share of its power limit does little work.
     pub false_busy_power_share_max: f64,
     /// Memory below this amount is not worth naming.
     pub held_bytes_worth_naming: u64,
     /// Memory below this share of its card is not worth naming.
     pub held_share_worth_naming: f64,
+    /// Memory without a visible owner below this share of its card is the driver's own.
+    pub unexplained_share_worth_naming: f64,
     /// A card with this share of its memory used is full.
     pub full_memory_share_min: f64,
     /// A card with at most this much free memory is full.
@@ -48,6 +54,8 @@ pub struct Limits {
     pub loader_blocked_share_min: f64,
     /// Loaders with this share of block-I/O delay wait for storage.
     pub block_delay_share_min: f64,
+    /// Loaders that are neither busy nor blocked for more than this share of time have work waiting for the card.
+    pub loader_idle_share_max: f64,
     /// I/O pressure from here on supports a cause.
     pub io_pressure_share_notice: f64,
     /// I/O pressure from here on supports a cause strongly.
