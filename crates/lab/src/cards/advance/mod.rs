@@ -1,5 +1,8 @@
 //! Moves a card on to the present: whoever looks or works does it, under the card's lock.
 
+#[cfg(test)]
+mod tests;
+
 use std::sync::atomic::Ordering::Relaxed;
 
 use super::load::Intensity;
