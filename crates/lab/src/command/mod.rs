@@ -3,6 +3,7 @@
 mod down;
 mod helper;
 mod list;
+mod prove;
 mod shell;
 mod up;
 
@@ -33,6 +34,8 @@ enum Command {
     List,
     /// Runs a command inside a box; its exit code is ours.
     Shell(shell::Shell),
+    /// Runs scenarios without a monitor and says whether their members prove the planted cause.
+    Prove(prove::Prove),
     /// Watches over a box.
     #[command(hide = true)]
     Keep {
@@ -79,6 +82,7 @@ pub(crate) fn run() -> ExitCode {
         Command::Down { directory } => down::run(&directory),
         Command::List => list::run(),
         Command::Shell(shell) => shell.run(),
+        Command::Prove(prove) => prove.run(),
         Command::Keep { directory, lifeline } => helper::keep(&directory, lifeline),
         Command::Anchor { directory, device, mount_point } => {
             helper::anchor(&directory, &device, &mount_point)

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, Write};
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -10,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::BoxDirectory;
 use super::process::{ProcessIdentity, end_all_in};
+use crate::state::State;
 
 /// One thing to put back, or one to know when putting back.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,6 +30,8 @@ pub enum Entry {
     },
     /// A control group that was made.
     ControlGroup(PathBuf),
+    /// A folder outside of the box directory.
+    Folder(PathBuf),
 }
 
 /// Why something could not be written down or put back.
@@ -110,6 +114,29 @@ impl Journal {
             _ => Ok(()),
         }
     }
+
+    /// Makes a folder of the box in memory, so that what is written there never waits for a disk.
+    ///
+    /// Without `/dev/shm` it is an ordinary folder.
+    ///
+    /// # Errors
+    /// Fails when the folder cannot be made or not be written down.
+    pub fn make_folder_in_memory(&mut self, folder: &Path) -> Result<(), JournalError> {
+        let name = self.directory.path().to_string_lossy().replace('/', "-");
+        let last = folder.file_name().unwrap_or_default().to_string_lossy();
+        let target = Path::new("/dev/shm").join(format!("gpuwhy-lab{name}-{last}-{}", std::process::id()));
+        // An earlier box may have lain here.
+        if folder.is_symlink() {
+            fs::remove_file(folder).map_err(failed(folder))?;
+        } else if folder.is_dir() {
+            fs::remove_dir_all(folder).map_err(failed(folder))?;
+        }
+        self.note(&Entry::Folder(target.clone()))?;
+        if fs::create_dir(&target).is_err() {
+            return fs::create_dir_all(folder).map_err(failed(folder));
+        }
+        symlink(&target, folder).map_err(failed(folder))
+    }
 }
 
 /// The entries of a box's journal; none when there is no journal. A line cut by a crash is left out.
@@ -163,6 +190,10 @@ pub fn undo(directory: &BoxDirectory) -> Result<(), JournalError> {
                 settings.entry(file).or_insert(before);
             }
             Entry::ControlGroup(path) => remove_control_group(path)?,
+            Entry::Folder(path) => match fs::remove_dir_all(path) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(path)(error)),
+                _ => {}
+            },
             Entry::Keeper(_) | Entry::Namespace(_) => {}
         }
     }
@@ -171,6 +202,8 @@ pub fn undo(directory: &BoxDirectory) -> Result<(), JournalError> {
             fs::write(file, before).map_err(failed(file))?;
         }
     }
+    let state = directory.state_file();
+    State::remove(directory).map_err(io::Error::other).map_err(failed(&state))?;
     for path in [directory.journal(), register_mark(directory)] {
         match fs::remove_file(&path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(&path)(error)),

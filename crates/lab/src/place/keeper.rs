@@ -101,6 +101,7 @@ impl Keeper {
         if let Some(ourselves) = ProcessIdentity::of(std::process::id()) {
             journal.note(&Entry::Keeper(ourselves))?;
         }
+        journal.make_folder_in_memory(&directory.truth())?;
         landscape::lay_out(&directory, &plan, &board)?;
         let abilities = Abilities::look(directory.path());
         if abilities.can_show(Ability::Users) {
@@ -315,7 +316,6 @@ impl Keeper {
         for child in self.members.values_mut().chain(&mut self.helpers) {
             child.wait().map_err(PlaceError::Watch)?;
         }
-        State::remove(&self.directory)?;
         remove_if_there(&self.directory.status())?;
         remove_if_there(&self.directory.control())
     }

@@ -31,8 +31,8 @@ fn failed(path: &Path) -> impl FnOnce(io::Error) -> LandscapeError {
 /// Fails when something cannot be written.
 pub fn lay_out(directory: &BoxDirectory, plan: &Plan, board: &Board) -> Result<(), LandscapeError> {
     let everyone = 0o1777;
+    fs::set_permissions(directory.path(), Permissions::from_mode(0o755)).map_err(failed(directory.path()))?;
     for (folder, mode) in [
-        (directory.path().to_owned(), 0o755),
         (directory.library_directory(), 0o755),
         (directory.devices(), 0o755),
         (directory.proc_driver(), 0o755),
@@ -41,13 +41,19 @@ pub fn lay_out(directory: &BoxDirectory, plan: &Plan, board: &Board) -> Result<(
         (directory.members(), 0o755),
         (directory.stores(), 0o755),
         (directory.data_set(), 0o755),
-        (directory.truth(), everyone),
         (directory.logs(), everyone),
         (directory.checkpoints(), everyone),
     ] {
+        // An earlier box may have lain here.
+        match fs::remove_dir_all(&folder) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(&folder)(error)),
+            _ => {}
+        }
         fs::create_dir_all(&folder).map_err(failed(&folder))?;
         fs::set_permissions(&folder, Permissions::from_mode(mode)).map_err(failed(&folder))?;
     }
+    let truth = directory.truth();
+    fs::set_permissions(&truth, Permissions::from_mode(everyone)).map_err(failed(&truth))?;
     let machine_users = fs::read_to_string("/etc/passwd").unwrap_or_default();
     let machine_modules = fs::read_to_string("/proc/modules").unwrap_or_default();
     write(&directory.passwd(), &users::passwd(&machine_users))?;

@@ -95,6 +95,13 @@ impl Launch {
                 .map_err(step("pin to cpus"))?;
         }
         namespace::enter(self.anchor)?;
+        let log = match &self.log {
+            Some(path) => {
+                let log = File::options().create(true).append(true).open(path).map_err(step("open the log"))?;
+                Some((log.try_clone().map_err(step("open the log"))?, log))
+            }
+            None => None,
+        };
         if let Some(user) = self.user {
             take_user(user).map_err(step("take the user"))?;
         }
@@ -110,10 +117,8 @@ impl Launch {
             None => ("", &[][..]),
         };
         command.arg0(name).args(arguments).env_clear().envs(&self.environment);
-        if let Some(log) = &self.log {
-            let log = File::options().create(true).append(true).open(log).map_err(step("open the log"))?;
-            let second = log.try_clone().map_err(step("open the log"))?;
-            command.stdout(log).stderr(second);
+        if let Some((output, errors)) = log {
+            command.stdout(output).stderr(errors);
         }
         Ok(command)
     }
