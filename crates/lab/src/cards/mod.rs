@@ -22,7 +22,7 @@ use crate::state::{ClientSlot, Clock, Instant, State, StateError};
 /// How long a reader waits for a card's lock before it answers with what was last computed.
 const READER_PATIENCE: Duration = Duration::from_millis(5);
 /// Readers look for dead clients at most this often.
-const READER_REAPS_EVERY_NS: u64 = 20_000_000;
+const READER_REAPS_EVERY_NS: u64 = 50_000_000;
 /// Clients look for dead clients at most this often.
 const CLIENT_REAPS_EVERY_NS: u64 = 1_000_000_000;
 

@@ -259,6 +259,17 @@ mod tests {
     }
 
     #[test]
+    fn a_power_brake_halves_the_clock_and_is_named() {
+        let card = card(|setting| setting.power_brake = true);
+        let (body, outcome) = run(&card, BUSY, 10);
+        assert!(
+            outcome.reasons.contains(Reasons::HW_POWER_BRAKE)
+                && outcome.reasons.contains(Reasons::HW_SLOWDOWN)
+        );
+        assert!(body.clock_ratio <= 0.5);
+    }
+
+    #[test]
     fn short_bursts_are_not_power_capped() {
         let card = card(|_| ());
         let mut body = Body::idle(&card);

@@ -85,15 +85,14 @@ pub(super) fn of_processes(state: &State, card: &Card, after: Instant) -> Vec<Pr
     let layout = state.layout();
     let now = layout.cards[card.index].advanced_to.load(Relaxed);
     let from = after.max(now.saturating_sub(PROCESS_SPAN_NS));
-    let span = now.saturating_sub(from).max(1);
     let mut samples = Vec::new();
     for (slot, buckets) in layout.slots.iter().zip(&layout.buckets).take(state.slots_used()) {
         if !slot.is_on(card.index) {
             continue;
         }
         let Some(sum) = buckets.sum(from, now) else { continue };
-        let sm_percent = percent(sum.busy_ns, span);
-        let memory_percent = percent(sum.memory_ns, span);
+        let sm_percent = percent(sum.busy_ns, sum.span_ns);
+        let memory_percent = percent(sum.memory_ns, sum.span_ns);
         if sm_percent == 0 && memory_percent == 0 {
             continue;
         }

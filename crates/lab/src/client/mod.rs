@@ -19,7 +19,7 @@ pub enum ClientError {
     /// The box is not usable.
     #[error("cannot use the box")]
     Machine(#[from] MachineError),
-    /// There is no such card, or it is lost.
+    /// There is no such card, it is lost, or its driver is not loaded.
     #[error("card {card} does not answer")]
     NoCard {
         /// The card that was asked for.
@@ -111,10 +111,8 @@ impl Client {
     pub fn attach_as(directory: &BoxDirectory, card: usize, kind: UsageKind) -> Result<Self, ClientError> {
         let machine = Machine::open(directory)?;
         let identity = ProcessIdentity::of_this_process().map_err(ClientError::Identity)?;
-        let Some(wanted) = machine.card(card).filter(|wanted| !wanted.setting.missing) else {
-            return Err(ClientError::NoCard { card });
-        };
-        if machine.is_lost(wanted) {
+        let Some(wanted) = machine.card(card) else { return Err(ClientError::NoCard { card }) };
+        if !machine.board().driver.loaded || wanted.setting.missing || machine.is_lost(wanted) {
             return Err(ClientError::NoCard { card });
         }
         let slot = take_slot(&machine, wanted, identity, kind)?;

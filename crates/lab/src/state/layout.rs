@@ -325,12 +325,13 @@ impl BucketRing {
         }
     }
 
-    /// Sums busy, memory and communication nanoseconds of all complete buckets after `after` and up to `until`, and returns the end
-    /// of the last bucket in which something was done, or nothing when no bucket has any work.
+    /// Sums up the buckets that lie wholly between `after` and `until`; nothing when none of them has any work.
     pub fn sum(&self, after: Instant, until: Instant) -> Option<BucketSum> {
         let first = (after.div_ceil(BUCKET_NS)).max((until / BUCKET_NS).saturating_sub(BUCKETS as u64 - 1));
-        let mut sum = BucketSum { busy_ns: 0, memory_ns: 0, communication_ns: 0, last_end: 0 };
-        for number in first..until / BUCKET_NS {
+        let end = until / BUCKET_NS;
+        let span_ns = end.saturating_sub(first) * BUCKET_NS;
+        let mut sum = BucketSum { span_ns, busy_ns: 0, memory_ns: 0, communication_ns: 0, last_end: 0 };
+        for number in first..end {
             let bucket = &self.ring[index(number, BUCKETS)];
             if u64::from(bucket.number.load(Relaxed)) != number || number == 0 {
                 continue;
@@ -347,6 +348,8 @@ impl BucketRing {
 /// What a client did over several buckets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BucketSum {
+    /// Length of all buckets that were looked at.
+    pub span_ns: u64,
     /// Nanoseconds with a kernel.
     pub busy_ns: u64,
     /// Nanoseconds with memory traffic.
@@ -368,4 +371,36 @@ fn index(counter: u64, length: usize) -> usize {
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to the range first")]
 fn whole(value: f64) -> u32 {
     value.clamp(0.0, f64::from(u32::MAX)) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_whole_buckets_count_and_old_ones_are_forgotten() {
+        let ring = BucketRing { ring: std::array::from_fn(|_| empty()) };
+        let start = 5000 * BUCKET_NS;
+        for bucket in 0..4 {
+            ring.add(start + bucket * BUCKET_NS, 50e6, 10e6, 0.0);
+        }
+        let sum = ring.sum(start + 1, start + 4 * BUCKET_NS - 1).unwrap();
+        assert_eq!((sum.span_ns, sum.busy_ns, sum.memory_ns), (2 * BUCKET_NS, 100_000_000, 20_000_000));
+        assert_eq!(sum.last_end, start + 3 * BUCKET_NS);
+        assert_eq!(ring.sum(start + 4 * BUCKET_NS, start + 9 * BUCKET_NS), None);
+        ring.add(start + BUCKETS as u64 * BUCKET_NS, 1e6, 0.0, 0.0);
+        let sum = ring.sum(start, start + (BUCKETS as u64 + 1) * BUCKET_NS).unwrap();
+        assert_eq!(sum.busy_ns, 101_000_000);
+        ring.clear();
+        assert_eq!(ring.sum(0, u64::MAX / 2), None);
+    }
+
+    fn empty() -> Bucket {
+        Bucket {
+            number: AtomicU32::new(0),
+            busy_ns: AtomicU32::new(0),
+            memory_ns: AtomicU32::new(0),
+            communication_ns: AtomicU32::new(0),
+        }
+    }
 }
