@@ -65,13 +65,20 @@ impl Workspace {
         self.command(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
     }
 
-    /// Builds every member, so that the emulated library and all programs lie in [`Workspace::program`]'s folder.
+    /// Builds what is needed to run gpuwhy in an emulated box: for development everything, so that tests reuse it; for
+    /// release only the programs themselves.
+    ///
+    /// # Errors
+    /// Fails when something does not compile.
     pub(crate) fn build(&self, profile: Profile) -> Result<()> {
         let mut command = self.cargo();
-        command.args(["build", "--workspace"]);
-        if profile == Profile::Release {
-            command.arg("--release");
-        }
+        command.arg("build");
+        match profile {
+            Profile::Development => command.arg("--workspace"),
+            Profile::Release => {
+                command.args(["--release", "-p", "gpuwhy", "-p", "gpuwhy-lab", "-p", "gpuwhy-lab-nvml"])
+            }
+        };
         succeed(&mut command)
     }
 }
