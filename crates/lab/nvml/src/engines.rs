@@ -67,7 +67,8 @@ fn period(asked: &Asked) -> c_uint {
     c_uint::try_from(asked.card.profile.utilization_period_ms * 1000).unwrap_or(c_uint::MAX)
 }
 
-/// Samples of one kind that are newer than a time stamp. Without a buffer only their number is told; a short buffer gets the oldest.
+/// Samples of one kind that are newer than a time stamp. Without a buffer only their number is told; a short
+/// buffer gets the oldest.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn nvmlDeviceGetSamples(
     device: Device,
@@ -118,7 +119,8 @@ fn newer_samples(asked: &Asked, kind: c_uint, last_seen_us: u64) -> Vec<Sample> 
             _ => continue,
         };
         let time_stamp = clock.stamp_us(at);
-        // A stamp in whole microseconds can lie below its instant; the sample that the caller saw last must not come again.
+        // A stamp in whole microseconds can lie below its instant; the sample that the caller saw last must
+        // not come again.
         if time_stamp > last_seen_us {
             // The whole union is written, so that no byte of it is undefined.
             found.push(Sample { time_stamp, sample_value: Value { unsigned_long_long: u64::from(value) } });

@@ -78,7 +78,8 @@ fn errors(card: &Card, error_type: c_uint, counter_type: c_uint) -> Result<u64, 
     }
 }
 
-/// Rows that were replaced after corrected and uncorrected errors, whether a repair waits, whether one failed.
+/// Rows that were replaced after corrected and uncorrected errors, whether a repair waits, whether one
+/// failed.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn nvmlDeviceGetRemappedRows(
     device: Device,

@@ -1,6 +1,8 @@
-//! `libnvidia-ml.so.1` of an emulated box: NVML's C ABI, answered from the board and from what the clients of the box do.
+//! `libnvidia-ml.so.1` of an emulated box: NVML's C ABI, answered from the board and from what the clients of
+//! the box do.
 //!
-//! The functions carry NVML's names and stand in one file per area. Each goes through [`session`], which applies the board's faults.
+//! The functions carry NVML's names and stand in one file per area. Each goes through [`session`], which
+//! applies the board's faults.
 
 mod abi;
 mod accounting;

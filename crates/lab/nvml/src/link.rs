@@ -54,7 +54,8 @@ pub(crate) extern "C" fn nvmlDeviceGetGpuMaxPcieLinkGeneration(
     })
 }
 
-/// Kilobytes per second over the next 20 ms: counter 0 from the card to the host, 1 from the host to the card.
+/// Kilobytes per second over the next 20 ms: counter 0 from the card to the host, 1 from the host to the
+/// card.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn nvmlDeviceGetPcieThroughput(
     device: Device,

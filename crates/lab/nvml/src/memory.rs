@@ -53,7 +53,8 @@ pub(crate) extern "C" fn nvmlDeviceGetBAR1MemoryInfo(device: Device, memory: Out
     })
 }
 
-/// Memory for confidential computing, which no box uses: all of it is unprotected. Older cards have no such thing.
+/// Memory for confidential computing, which no box uses: all of it is unprotected. Older cards have no such
+/// thing.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn nvmlDeviceGetConfComputeMemSizeInfo(
     device: Device,

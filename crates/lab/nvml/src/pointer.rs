@@ -29,7 +29,8 @@ impl<T: Copy> Out<T> {
         if self.is_null() {
             return Err(Code::INVALID_ARGUMENT);
         }
-        // SAFETY: an `Out` only comes from an NVML caller, who promises room for one `T` behind a pointer that is not NULL.
+        // SAFETY: an `Out` only comes from an NVML caller, who promises room for one `T` behind a pointer
+        // that is not NULL.
         unsafe { self.0.write(value) };
         Ok(())
     }
@@ -56,8 +57,8 @@ impl<T: Copy> Out<T> {
         Ok(())
     }
 
-    /// Answers a call with a caller's array and its length, as NVML does: the length is set to what there is; NULL or too short an array
-    /// is refused unless there is nothing to write.
+    /// Answers a call with a caller's array and its length, as NVML does: the length is set to what there is;
+    /// NULL or too short an array is refused unless there is nothing to write.
     pub(crate) fn put_list(self, length: Out<c_uint>, values: &[T]) -> Answer {
         let room = length.get()?;
         let needed = c_uint::try_from(values.len()).unwrap_or(c_uint::MAX);
@@ -122,7 +123,8 @@ impl Rows {
     /// Writes rows of whole words one after the other; the caller has room for them.
     pub(crate) fn put(self, rows: &[Vec<u64>]) {
         for (index, word) in rows.iter().flatten().enumerate() {
-            // SAFETY: the caller promises room for as many rows as it said, and every row holds 64-bit words that are aligned to 8.
+            // SAFETY: the caller promises room for as many rows as it said, and every row holds 64-bit words
+            // that are aligned to 8.
             unsafe { self.0.add(index).write(*word) };
         }
     }

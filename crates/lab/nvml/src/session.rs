@@ -151,7 +151,8 @@ impl Faults {
         self.apply_where(|fault| fault.concerns(function, card))
     }
 
-    /// As [`Faults::apply`], for a call that was already looked at before it was known which card it is about.
+    /// As [`Faults::apply`], for a call that was already looked at before it was known which card it is
+    /// about.
     fn apply_to_card(&self, function: &str, card: usize) -> Answer {
         self.apply_where(|fault| fault.card == Some(card) && fault.concerns(function, Some(card)))
     }

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// What goes wrong in one library function. Several faults may name the same function; the first that applies wins.
+/// What goes wrong in one library function. Several faults may name the same function; the first that applies
+/// wins.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Fault {

@@ -37,7 +37,8 @@ pub struct Driver {
     pub module: KernelModule,
     /// NVML functions that this driver does not export.
     pub omitted_symbols: Vec<String>,
-    /// Bytes of one row of a process list (version 2 and 3 of the calls): 24, or 32 as the 535 drivers had it for a while, or 16.
+    /// Bytes of one row of a process list (version 2 and 3 of the calls): 24, or 32 as the 535 drivers had it
+    /// for a while, or 16.
     pub process_row_bytes: usize,
     /// Persistence mode.
     pub persistence: bool,

@@ -58,7 +58,8 @@ pub fn install_library(
     }
 }
 
-/// Overwrites the first letter of a name wherever it stands alone in a string table; its hash then leads to a name that differs.
+/// Overwrites the first letter of a name wherever it stands alone in a string table; its hash then leads to a
+/// name that differs.
 fn omit(image: &mut [u8], symbol: &str) -> Result<(), LibraryError> {
     let entry: Vec<u8> = [b"\0", symbol.as_bytes(), b"\0"].concat();
     let places: Vec<usize> = image

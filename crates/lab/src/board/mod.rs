@@ -1,6 +1,7 @@
 //! The board file: which cards a box has, which driver answers for them, and what is broken.
 //!
-//! [`BoardFile`] is the text (TOML, unknown keys refused); [`Board`] is what it means once profiles and defaults are filled in.
+//! [`BoardFile`] is the text (TOML, unknown keys refused); [`Board`] is what it means once profiles and
+//! defaults are filled in.
 
 mod card;
 mod directory;

@@ -14,7 +14,8 @@ pub(super) struct Intensity {
 }
 
 impl Intensity {
-    /// How much longer the kernel takes at `clock_ratio` of the highest clock: only its arithmetic feels the clock.
+    /// How much longer the kernel takes at `clock_ratio` of the highest clock: only its arithmetic feels the
+    /// clock.
     pub(super) fn slowdown(&self, clock_ratio: f64) -> f64 {
         let whole = self.compute + self.memory + self.communication;
         if whole <= 0.0 {

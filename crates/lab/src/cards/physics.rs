@@ -4,7 +4,8 @@ use crate::board::Card;
 
 use super::reasons::Reasons;
 
-/// At full load and highest clock a card would draw this much of its default limit; that is why healthy cards run power-capped.
+/// At full load and highest clock a card would draw this much of its default limit; that is why healthy cards
+/// run power-capped.
 const FULL_LOAD_OVER_DEFAULT_LIMIT: f64 = 1.08;
 /// Power follows the clock with this exponent (voltage falls with the clock).
 const POWER_EXPONENT: f64 = 2.4;

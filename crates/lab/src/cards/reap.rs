@@ -6,7 +6,8 @@ use super::advance::slots_on;
 use crate::board::Card;
 use crate::state::{ClientSlot, Occupancy, State, is_gone, pid_namespace};
 
-/// Frees the slots of dead clients of `card`, or turns them into residue where the board says so. The caller holds the card's lock.
+/// Frees the slots of dead clients of `card`, or turns them into residue where the board says so. The caller
+/// holds the card's lock.
 ///
 /// Only a process in the pid namespace of the box can tell who is alive; others leave that to those that can.
 pub(super) fn reap(state: &State, card: &Card) {

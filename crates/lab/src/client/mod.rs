@@ -95,11 +95,12 @@ pub struct Client {
 }
 
 impl Client {
-    /// Makes the calling process a compute client of `card`: takes a slot and the memory of one context, and opens the device files
-    /// `/dev/nvidiactl`, `/dev/nvidia-uvm` and `/dev/nvidiaN` as far as they exist.
+    /// Makes the calling process a compute client of `card`: takes a slot and the memory of one context, and
+    /// opens the device files `/dev/nvidiactl`, `/dev/nvidia-uvm` and `/dev/nvidiaN` as far as they exist.
     ///
     /// # Errors
-    /// Fails when the box is not up, the card is lost or closed to this process, or has no room for a context.
+    /// Fails when the box is not up, the card is lost or closed to this process, or has no room for a
+    /// context.
     pub fn attach(directory: &BoxDirectory, card: usize) -> Result<Self, ClientError> {
         Self::attach_as(directory, card, UsageKind::Compute)
     }
@@ -134,7 +135,8 @@ impl Client {
     /// Takes `bytes` more memory of the card.
     ///
     /// # Errors
-    /// Fails with [`ClientError::OutOfMemory`] when the card has less than that free, and with [`ClientError::NoCard`] when it is lost.
+    /// Fails with [`ClientError::OutOfMemory`] when the card has less than that free, and with
+    /// [`ClientError::NoCard`] when it is lost.
     pub fn allocate(&self, bytes: u64) -> Result<(), ClientError> {
         let Some((card, slot)) = self.own() else { return Err(ClientError::NoCard { card: self.card }) };
         if self.machine.is_lost(card) {
@@ -167,7 +169,8 @@ impl Client {
         self.own().map_or(0, |(card, _)| self.machine.look(card).free_bytes)
     }
 
-    /// Runs `kernel` and returns how long it really took: longer at lower clocks, and when others compute on the card too.
+    /// Runs `kernel` and returns how long it really took: longer at lower clocks, and when others compute on
+    /// the card too.
     pub fn run_kernel(&self, kernel: &Kernel) -> Duration {
         let started = Instant::now();
         let _one_at_a_time = self.running.lock().unwrap_or_else(PoisonError::into_inner);
@@ -281,7 +284,8 @@ fn refuse_by_compute_mode(
     if is_open { Ok(()) } else { Err(ClientError::Unavailable { card: card.index }) }
 }
 
-/// Makes sure that `bytes` are free; looks for dead holders before it gives up. The caller holds the card's lock.
+/// Makes sure that `bytes` are free; looks for dead holders before it gives up. The caller holds the card's
+/// lock.
 fn take_memory(machine: &Machine, card: &Card, bytes: u64) -> Result<(), ClientError> {
     if machine.as_known(card).free_bytes < bytes {
         machine.reap_now(card);

@@ -48,7 +48,8 @@ pub struct Layout {
     pub cards: [CardRecord; MOST_CARDS],
     /// One slot per client.
     pub slots: [ClientSlot; MOST_CLIENTS],
-    /// What each client has done lately; apart from the slots, so that a search for clients touches few pages.
+    /// What each client has done lately; apart from the slots, so that a search for clients touches few
+    /// pages.
     pub buckets: [BucketRing; MOST_CLIENTS],
 }
 
@@ -325,7 +326,8 @@ impl BucketRing {
         }
     }
 
-    /// Sums up the buckets that lie wholly between `after` and `until`; nothing when none of them has any work.
+    /// Sums up the buckets that lie wholly between `after` and `until`; nothing when none of them has any
+    /// work.
     pub fn sum(&self, after: Instant, until: Instant) -> Option<BucketSum> {
         let first = (after.div_ceil(BUCKET_NS)).max((until / BUCKET_NS).saturating_sub(BUCKETS as u64 - 1));
         let end = until / BUCKET_NS;

@@ -32,7 +32,8 @@ impl Locks {
 
     /// Takes the lock of `byte`, or gives up after `patience`.
     ///
-    /// A holder can be stopped or throttled in the middle of its few microseconds; nobody should wait for it for ever.
+    /// A holder can be stopped or throttled in the middle of its few microseconds; nobody should wait for it
+    /// for ever.
     pub(super) fn take(&self, byte: usize, patience: Duration) -> Result<Held<'_>, LockError> {
         let thread = self.threads[byte].lock().unwrap_or_else(PoisonError::into_inner);
         let mut deadline = None;
@@ -75,7 +76,8 @@ fn set_lock(file: &File, byte: usize, kind: LockKind) -> bool {
         l_len: 1,
         l_pid: 0,
     };
-    // SAFETY: the descriptor is open for as long as `file` lives, and `range` is a valid `flock` with `l_pid` 0, as F_OFD_SETLK demands.
+    // SAFETY: the descriptor is open for as long as `file` lives, and `range` is a valid `flock` with `l_pid`
+    // 0, as F_OFD_SETLK demands.
     unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_SETLK, &raw mut range) == 0 }
 }
 

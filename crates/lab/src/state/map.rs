@@ -37,10 +37,11 @@ unsafe impl Send for State {}
 unsafe impl Sync for State {}
 
 impl State {
-    /// Makes the state file of a box that comes up now. Every user of the box may write it, as every user may use a card.
+    /// Makes the state file of a box that comes up now. Every user of the box may write it, as every user may
+    /// use a card.
     ///
-    /// Where the box directory lies on a disk, the file itself lies in `/dev/shm` and the box has a link to it: clients write the map
-    /// all the time, and must not wait for a disk that a scenario makes slow.
+    /// Where the box directory lies on a disk, the file itself lies in `/dev/shm` and the box has a link to
+    /// it: clients write the map all the time, and must not wait for a disk that a scenario makes slow.
     ///
     /// # Errors
     /// Fails when the file cannot be made, sized or mapped.
@@ -131,7 +132,8 @@ impl State {
 
     /// The mapped table.
     pub fn layout(&self) -> &Layout {
-        // SAFETY: the mapping is as large as `Layout`, aligned to a page, and lives as long as `self`; zero bytes are valid.
+        // SAFETY: the mapping is as large as `Layout`, aligned to a page, and lives as long as `self`; zero
+        // bytes are valid.
         unsafe { self.layout.as_ref() }
     }
 
@@ -153,7 +155,8 @@ impl State {
         self.locks.take(card, patience)
     }
 
-    /// Takes the lock of a card for a client. A lock that nobody gives back for a second is passed over: its holder was stopped.
+    /// Takes the lock of a card for a client. A lock that nobody gives back for a second is passed over: its
+    /// holder was stopped.
     pub fn lock_card_for_client(&self, card: usize) -> Option<Held<'_>> {
         self.locks.take(card, CLIENT_PATIENCE).ok()
     }

@@ -1,7 +1,8 @@
 //! The table that all processes of one box share: who holds what, what each card has done so far.
 //!
-//! One file, memory-mapped by every client and every library, of fixed layout. All fields are atomics, so that a reader without
-//! the lock sees old values but never broken ones. Writers hold the lock of the card; a lock dies with its holder.
+//! One file, memory-mapped by every client and every library, of fixed layout. All fields are atomics, so
+//! that a reader without the lock sees old values but never broken ones. Writers hold the lock of the card; a
+//! lock dies with its holder.
 
 mod clock;
 mod layout;

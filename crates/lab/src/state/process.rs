@@ -44,13 +44,15 @@ pub fn pid_namespace() -> io::Result<u64> {
     Ok(fs::metadata("/proc/self/ns/pid")?.ino())
 }
 
-/// Whether the process that started at `start_ticks` under `pid` has given back what it held: it is gone, another process has its
-/// pid, or it is a zombie without a living thread. What cannot be told counts as still there.
+/// Whether the process that started at `start_ticks` under `pid` has given back what it held: it is gone,
+/// another process has its pid, or it is a zombie without a living thread. What cannot be told counts as
+/// still there.
 pub fn is_gone(pid: u32, start_ticks: u64) -> bool {
     // The main thread's own file: that of the whole process costs more with every thread.
     match fs::read_to_string(format!("/proc/{pid}/task/{pid}/stat")) {
         Ok(stat) => parse_stat(&stat).is_some_and(|(dead, started)| dead || started != start_ticks),
-        // A hidden process (hidepid) is reported as absent too, but still takes signals; a signal needs no permission to say so.
+        // A hidden process (hidepid) is reported as absent too, but still takes signals; a signal needs no
+        // permission to say so.
         Err(_) => !answers_signals(pid),
     }
 }

@@ -111,20 +111,20 @@ fn a_half_busy_card_reads_half_busy() {
 
 #[test]
 fn looking_often_changes_nothing() {
-    let (often, once) = (Bench::new(), Bench::new());
-    for bench in [&often, &once] {
+    let (watched, unwatched) = (Bench::new(), Bench::new());
+    for bench in [&watched, &unwatched] {
         start(bench.client(0), 0.0, 60_000);
     }
     for step in 1..=3000 {
-        often.go_to(step * 10 * MILLISECOND);
+        watched.go_to(step * 10 * MILLISECOND);
     }
-    once.go_to(30 * SECOND);
-    let (one, other) = (often.record(), once.record());
+    unwatched.go_to(30 * SECOND);
+    let (one, other) = (watched.record(), unwatched.record());
     assert!((one.energy_j.get() / other.energy_j.get() - 1.0).abs() < 0.01);
     assert!((one.temperature_c.get() - other.temperature_c.get()).abs() < 0.5);
     assert!((one.clock_ratio.get() - other.clock_ratio.get()).abs() < 0.01);
     let left = |bench: &Bench| bench.state.layout().slots[0].remaining_ns.get();
-    assert!((left(&often) / left(&once) - 1.0).abs() < 0.01);
+    assert!((left(&watched) / left(&unwatched) - 1.0).abs() < 0.01);
 }
 
 #[test]
