@@ -22,6 +22,9 @@ pub(super) struct Up {
     /// Seed of what a scenario draws.
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    /// Leaves NVIDIA's library out, as on a machine where it is not installed.
+    #[arg(long)]
+    without_library: bool,
     /// Stays in the foreground; the box goes down with this command.
     #[arg(long)]
     foreground: bool,
@@ -30,7 +33,8 @@ pub(super) struct Up {
 impl Up {
     /// Brings the box up and prints what came of it as JSON.
     pub(super) fn run(self) -> anyhow::Result<()> {
-        let plan = self.plan()?;
+        let mut plan = self.plan()?;
+        plan.library_installed &= !self.without_library;
         std::fs::create_dir_all(&self.dir)
             .with_context(|| format!("cannot create `{}`", self.dir.display()))?;
         let directory = BoxDirectory::new(self.dir.canonicalize()?);

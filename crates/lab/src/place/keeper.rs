@@ -124,12 +124,15 @@ impl Keeper {
         for store in &plan.stores {
             self.start_store(anchor, store)?;
         }
-        for member in &plan.members {
+        for (position, member) in plan.members.iter().enumerate() {
+            if member.comes_later {
+                self.wait_for_members(&plan.members[..position])?;
+            }
             let launch = self.prepare_member(&mut journal, &plan, member, anchor, &abilities)?;
             let child = self.start_member(&member.name, &launch)?;
             self.members.insert(member.name.clone(), child);
         }
-        self.wait_for_members(&plan)?;
+        self.wait_for_members(&plan.members)?;
         let control = directory.control();
         remove_if_there(&control)?;
         let listener = UnixListener::bind(&control).map_err(failed(&control))?;
@@ -258,9 +261,9 @@ impl Keeper {
             .map_err(failed(&self.program))
     }
 
-    fn wait_for_members(&mut self, plan: &Plan) -> Result<(), PlaceError> {
+    fn wait_for_members(&mut self, members: &[Member]) -> Result<(), PlaceError> {
         let deadline = Instant::now() + READY_WITHIN;
-        for member in &plan.members {
+        for member in members {
             while !truth::is_ready(&self.directory, member) {
                 if Instant::now() >= deadline {
                     return Err(PlaceError::NotReady { member: member.name.clone(), said: self.log_of(&member.name) });

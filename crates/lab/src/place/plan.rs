@@ -64,6 +64,9 @@ pub struct Member {
     /// How fast it may read from the disk, in bytes per second.
     #[serde(default)]
     pub read_bytes_per_s: Option<u64>,
+    /// Comes only when the members before it are ready.
+    #[serde(default)]
+    pub comes_later: bool,
     /// What it does.
     pub work: Work,
 }
