@@ -1,0 +1,442 @@
+//! The parent's side: one child, asked for sweeps, watched, given up when it does not come back.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use gpuwhy_model::reading::{Absence, Failure, Reading};
+use gpuwhy_model::sample::{CardSample, NvmlSample, ProcessState, ReadTime, StuckCall};
+
+use super::call::Call;
+use super::heartbeat::{Beat, newest_beat};
+use super::protocol::{Answer, Request, Seen};
+use super::spawn::{self, Process};
+use super::watch::{Heard, hear};
+use crate::clock;
+use crate::proc::{ProcRoot, ProcessDirectory};
+
+/// How long one call may take.
+const CALL_LIMIT: Duration = Duration::from_secs(2);
+
+/// How long a killed child is waited for.
+const END_WAIT: Duration = Duration::from_millis(400);
+
+/// Which program becomes the child.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChildProgram {
+    /// Its path; by default the running program itself.
+    pub path: PathBuf,
+    /// Arguments that lead to [`super::child_main`], before [`super::CHILD_COMMAND`] and the child's own.
+    pub arguments_before: Vec<OsString>,
+}
+
+impl Default for ChildProgram {
+    fn default() -> Self {
+        Self { path: PathBuf::from("/proc/self/exe"), arguments_before: Vec::new() }
+    }
+}
+
+/// What a driver is made with.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct DriverOptions {
+    pub(crate) program: ChildProgram,
+    /// The library; none: as the loader finds it.
+    pub(crate) library: Option<PathBuf>,
+}
+
+/// What is wanted of a sweep.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Wanted {
+    /// The values too that hardly change, or cost time.
+    pub(crate) full: bool,
+}
+
+/// What a sweep gave.
+#[derive(Debug)]
+pub(crate) struct Swept {
+    pub(crate) read: ReadTime,
+    pub(crate) value: Reading<NvmlSample>,
+    pub(crate) stuck: Vec<StuckCall>,
+}
+
+/// The NVIDIA library of this machine, at arm's length.
+pub(crate) struct Driver {
+    options: DriverOptions,
+    state: State,
+    header: NvmlSample,
+    /// Who the cards are, from the first full sweep.
+    known: Vec<CardSample>,
+    seen: Vec<Seen>,
+    sweep: Option<Sweep>,
+    throughput_is_read: bool,
+    /// When the call began that did not return.
+    stuck_since: Option<Duration>,
+}
+
+enum State {
+    /// Nothing was started yet.
+    Idle,
+    /// The child loads and starts the library.
+    Starting { process: Process, since: Duration },
+    /// The child waits for requests or works on one.
+    Ready { process: Process },
+    /// There is nothing more to ask.
+    Over { absence: Absence, stuck: Option<StuckCall>, survivor: Option<Process> },
+}
+
+/// A sweep that is under way.
+struct Sweep {
+    read: ReadTime,
+    count: Option<Reading<u32>>,
+    cards: Vec<CardSample>,
+    /// The card whose values are being read.
+    next: Option<CardSample>,
+}
+
+impl Driver {
+    pub(crate) fn new(options: DriverOptions) -> Self {
+        Self {
+            options,
+            state: State::Idle,
+            header: NvmlSample::default(),
+            known: Vec::new(),
+            seen: Vec::new(),
+            sweep: None,
+            throughput_is_read: false,
+            stuck_since: None,
+        }
+    }
+
+    /// Starts the child, unless one of an earlier run is still stuck.
+    pub(crate) fn start(&mut self, survivor: Option<StuckCall>) {
+        if !matches!(self.state, State::Idle) {
+            return;
+        }
+        if let Some(stuck) = survivor {
+            let absence = timed_out(stuck.call.as_deref().unwrap_or(Call::Init.symbol()), stuck.for_s);
+            self.state = State::Over { absence, stuck: Some(stuck), survivor: None };
+            return;
+        }
+        self.state = match spawn::start(&self.options.program, self.options.library.clone()) {
+            Ok(process) => State::Starting { process, since: clock::awake() },
+            Err(failure) => over(Absence::Failed(failure)),
+        };
+    }
+
+    /// Returns the child, while there is one.
+    pub(crate) fn child(&self) -> Option<gpuwhy_model::process::Pid> {
+        match &self.state {
+            State::Starting { process, .. } | State::Ready { process } => Some(process.pid),
+            State::Over { survivor, .. } => survivor.as_ref().map(|process| process.pid),
+            State::Idle => None,
+        }
+    }
+
+    /// Waits for the library to be ready for as long as given, but for the whole start no longer than `limit`.
+    /// Returns whether there is nothing more to wait for.
+    pub(crate) fn wait_ready(&mut self, wait: Duration, limit: Duration) -> bool {
+        let State::Starting { process, since } = &mut self.state else {
+            return true;
+        };
+        let ends = *since + limit;
+        let until = (clock::awake() + wait).min(ends);
+        match hear(process, until, limit) {
+            Heard::Answer(Answer::Started(header)) => {
+                self.header = *header;
+                let State::Starting { process, .. } = std::mem::replace(&mut self.state, State::Idle) else {
+                    return true;
+                };
+                self.state = State::Ready { process };
+                true
+            }
+            Heard::Answer(Answer::NotStarted(absence)) => {
+                self.end(absence);
+                true
+            }
+            Heard::Answer(_) | Heard::End => {
+                self.ended_by_itself();
+                true
+            }
+            Heard::Late(beat) if clock::awake() >= ends => {
+                self.give_up(beat);
+                true
+            }
+            Heard::Late(_) => false,
+            Heard::Stuck(beat) => {
+                self.give_up(Some(beat));
+                true
+            }
+        }
+    }
+
+    /// Asks for a sweep. Where the one before is not over yet, that one goes on instead.
+    pub(crate) fn ask(&mut self, wanted: Wanted) {
+        let State::Ready { process } = &mut self.state else {
+            return;
+        };
+        if self.sweep.is_some() {
+            return;
+        }
+        let throughput = wanted.full && !self.throughput_is_read;
+        let full = wanted.full || self.known.is_empty();
+        let request = Request { full, throughput, seen: self.seen.clone() };
+        let sent = serde_json::to_vec(&request).ok().is_some_and(|mut line| {
+            line.push(b'\n');
+            send_all(process, &line)
+        });
+        if !sent {
+            self.ended_by_itself();
+            return;
+        }
+        self.throughput_is_read |= throughput;
+        self.sweep = Some(Sweep { read: clock::now(), count: None, cards: Vec::new(), next: None });
+    }
+
+    /// Collects the sweep that was asked for, waiting until a moment on the clock of [`clock::awake`].
+    pub(crate) fn collect(&mut self, until: Duration) -> Swept {
+        loop {
+            let (State::Ready { process }, Some(sweep)) = (&mut self.state, &mut self.sweep) else {
+                return self.without_sweep();
+            };
+            match hear(process, until, CALL_LIMIT) {
+                Heard::Answer(Answer::Counted(count)) => sweep.count = Some(count),
+                Heard::Answer(Answer::Next(card)) => sweep.next = Some(*card),
+                Heard::Answer(Answer::Card(card)) => {
+                    sweep.next = None;
+                    sweep.cards.push(*card);
+                }
+                Heard::Answer(Answer::Done) => {
+                    let Some(sweep) = self.sweep.take() else {
+                        continue;
+                    };
+                    self.remember(&sweep.cards);
+                    return Swept {
+                        read: sweep.read,
+                        value: Reading::Known(self.sample(&sweep, None)),
+                        stuck: Vec::new(),
+                    };
+                }
+                Heard::Answer(Answer::Started(_) | Answer::NotStarted(_)) | Heard::End => {
+                    self.ended_by_itself()
+                }
+                Heard::Stuck(beat) => {
+                    let Some(sweep) = self.sweep.take() else {
+                        continue;
+                    };
+                    self.give_up(Some(beat));
+                    let value = Reading::Known(self.sample(&sweep, Some(beat)));
+                    return Swept { read: sweep.read, value, stuck: self.stuck_calls() };
+                }
+                Heard::Late(beat) => {
+                    let Some(sweep) = &self.sweep else {
+                        continue;
+                    };
+                    // Each call is quick enough, all together are not: what came so far must do.
+                    let value = Reading::Known(self.sample(sweep, beat));
+                    return Swept { read: sweep.read, value, stuck: Vec::new() };
+                }
+            }
+        }
+    }
+
+    /// Returns what there is to say when no sweep is under way.
+    fn without_sweep(&mut self) -> Swept {
+        let value = match &self.state {
+            State::Over { absence, .. } => absence.clone().reading(),
+            State::Idle | State::Starting { .. } | State::Ready { .. } => {
+                Reading::Failed(Failure::NotReached)
+            }
+        };
+        Swept { read: clock::now(), value, stuck: self.stuck_calls() }
+    }
+
+    /// Returns the call that does not return, as it is now.
+    fn stuck_calls(&mut self) -> Vec<StuckCall> {
+        let State::Over { stuck: Some(stuck), survivor, .. } = &mut self.state else {
+            return Vec::new();
+        };
+        if let Some(process) = survivor {
+            stuck.survived_kill = !process.is_gone();
+            if stuck.survived_kill {
+                look_at(stuck);
+            }
+        }
+        if stuck.survived_kill
+            && let Some(since) = self.stuck_since
+        {
+            stuck.for_s = clock::awake().saturating_sub(since).as_secs_f64();
+        }
+        vec![stuck.clone()]
+    }
+
+    /// Keeps what later sweeps and reports need of this one.
+    fn remember(&mut self, cards: &[CardSample]) {
+        for card in cards {
+            let place = card.index as usize;
+            if self.seen.len() <= place {
+                self.seen.resize(place + 1, Seen::default());
+            }
+            let seen = &mut self.seen[place];
+            let newest = |values: &Reading<Vec<gpuwhy_model::sample::TimedValue>>| {
+                values.known().and_then(|values| values.last()).map_or(0, |timed| timed.time_us)
+            };
+            seen.busy_us = seen.busy_us.max(newest(&card.busy_samples));
+            seen.memory_busy_us = seen.memory_busy_us.max(newest(&card.memory_busy_samples));
+            let work = card.client_work.known().into_iter().flatten().map(|row| row.time_us).max();
+            seen.work_us = seen.work_us.max(work.unwrap_or(0));
+            if card.uuid.is_known() && !self.known.iter().any(|known| known.index == card.index) {
+                self.known.push(identity(card));
+            }
+        }
+    }
+
+    /// Makes the sample of a sweep; `stopped_at` is the call in which it stands, if it is not over.
+    fn sample(&self, sweep: &Sweep, stopped_at: Option<Beat>) -> NvmlSample {
+        let mut sample = NvmlSample { cards: sweep.cards.clone(), ..self.header.clone() };
+        sample.card_count = sweep.count.clone().unwrap_or(Reading::Failed(Failure::NotReached));
+        let Some(beat) = stopped_at else {
+            return sample;
+        };
+        let waited = clock::awake().saturating_sub(beat.since).as_secs_f64();
+        let late: Absence = timed_out(beat.call.map_or(Call::Count.symbol(), Call::symbol), waited);
+        if sweep.count.is_none() {
+            sample.card_count = late.clone().reading();
+        }
+        let count = sample.card_count.known().copied().unwrap_or(0);
+        let last_known = self.known.iter().map(|card| card.index + 1).max().unwrap_or(0);
+        for index in 0..count.max(last_known) {
+            if sample.cards.iter().any(|card| card.index == index) {
+                continue;
+            }
+            let known = self.known.iter().find(|card| card.index == index);
+            let begun = sweep.next.as_ref().filter(|card| card.index == index);
+            let mut card = begun.or(known).cloned().unwrap_or(CardSample { index, ..CardSample::default() });
+            let is_asked = beat.card == Some(index) || begun.is_some();
+            card.handle =
+                if is_asked { late.clone().reading() } else { Reading::Failed(Failure::NotReached) };
+            sample.cards.push(card);
+        }
+        sample
+    }
+
+    /// Ends the child because of a call that does not return.
+    fn give_up(&mut self, beat: Option<Beat>) {
+        let state = std::mem::replace(&mut self.state, State::Idle);
+        let (State::Starting { mut process, .. } | State::Ready { mut process }) = state else {
+            self.state = state;
+            return;
+        };
+        let now = clock::awake();
+        let since = beat.map_or(now, |beat| beat.since);
+        let call = beat.and_then(|beat| beat.call).unwrap_or(Call::Init);
+        let for_s = now.saturating_sub(since).as_secs_f64();
+        let mut stuck = StuckCall {
+            pid: process.pid,
+            start_ticks: 0,
+            call: Some(call.symbol().to_owned()),
+            card: beat.and_then(|beat| beat.card),
+            for_s,
+            from_earlier_run: false,
+            survived_kill: false,
+            state: Reading::Failed(Failure::Vanished),
+            wait_channel: Reading::Failed(Failure::Vanished),
+        };
+        // Where it waits must be read before the kill, in case that it dies of it.
+        look_at(&mut stuck);
+        stuck.survived_kill = !process.end(END_WAIT);
+        self.stuck_since = Some(since);
+        let survivor = stuck.survived_kill.then_some(process);
+        self.state = State::Over { absence: timed_out(call.symbol(), for_s), stuck: Some(stuck), survivor };
+    }
+
+    /// Ends the child for a reason that it gave.
+    fn end(&mut self, absence: Absence) {
+        let state = std::mem::replace(&mut self.state, over(absence));
+        if let State::Starting { mut process, .. } | State::Ready { mut process } = state {
+            process.end(END_WAIT);
+        }
+        self.sweep = None;
+    }
+
+    /// Says how a child ended that was not told to.
+    fn ended_by_itself(&mut self) {
+        let how = match &mut self.state {
+            State::Starting { process, .. } | State::Ready { process } => {
+                let beat = newest_beat(&process.heartbeat).and_then(|beat| beat.call);
+                process.end(END_WAIT);
+                let how = process.how_it_ended().unwrap_or_else(|| "without a word".to_owned());
+                beat.map_or(how.clone(), |call| format!("{how} in {}", call.symbol()))
+            }
+            State::Idle | State::Over { .. } => return,
+        };
+        let error = format!("the process that asks the driver ended: {how}");
+        self.end(Absence::Failed(Failure::Io { path: "libnvidia-ml.so.1".to_owned(), error }));
+    }
+}
+
+impl Drop for Driver {
+    fn drop(&mut self) {
+        if let State::Starting { process, .. } | State::Ready { process } = &mut self.state {
+            process.end(END_WAIT);
+        }
+    }
+}
+
+const fn over(absence: Absence) -> State {
+    State::Over { absence, stuck: None, survivor: None }
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "waits are short and not negative"
+)]
+fn timed_out(call: &str, waited_s: f64) -> Absence {
+    let after_ms = (waited_s.max(0.0) * 1000.0) as u64;
+    Absence::Failed(Failure::TimedOut { call: call.to_owned(), after_ms })
+}
+
+/// Keeps of a card only who it is.
+fn identity(card: &CardSample) -> CardSample {
+    CardSample {
+        index: card.index,
+        kind: card.kind,
+        parent: card.parent,
+        uuid: card.uuid.clone(),
+        name: card.name.clone(),
+        pci_address: card.pci_address.clone(),
+        minor: card.minor.clone(),
+        ..CardSample::default()
+    }
+}
+
+/// Reads the state of our own child, where it waits, and when it started.
+fn look_at(stuck: &mut StuckCall) {
+    let Ok(mut proc) = ProcRoot::open(std::path::Path::new("/proc")) else {
+        return;
+    };
+    let Ok(directory) = ProcessDirectory::open(&proc, stuck.pid) else {
+        return;
+    };
+    if let Ok(stat) = directory.stat(&mut proc) {
+        let is_there = stat.state != Some(ProcessState::Zombie);
+        stuck.start_ticks = stat.start_ticks;
+        stuck.state = stat.state.map_or_else(Reading::default, Reading::Known);
+        if is_there {
+            stuck.wait_channel = directory.wait_channel(&mut proc, true);
+        }
+    }
+}
+
+fn send_all(process: &Process, mut bytes: &[u8]) -> bool {
+    use rustix::io::Errno;
+    use rustix::net::{SendFlags, send};
+    while !bytes.is_empty() {
+        match send(process.lines.connection(), bytes, SendFlags::NOSIGNAL) {
+            Ok(sent) => bytes = &bytes[sent..],
+            Err(Errno::INTR) => {}
+            Err(_) => return false,
+        }
+    }
+    true
+}

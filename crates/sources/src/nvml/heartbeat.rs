@@ -1,0 +1,191 @@
+//! In which call the child sits, and since when, told without waiting for anybody.
+//!
+//! Before each call the child writes a record into a file in memory that its parent can read, and puts the call into
+//! its own process name, where a later run can read it when the parent is gone.
+
+use std::ffi::CStr;
+use std::os::fd::OwnedFd;
+use std::time::Duration;
+
+use rustix::io::{pread, pwrite};
+
+use super::call::Call;
+use crate::clock;
+
+/// Four words: count, call and card, moment, count again.
+const RECORD_LENGTH: usize = 32;
+
+/// The card in a record of a call that is about no card.
+const NO_CARD: u32 = u32::MAX;
+
+/// The kernel keeps this many bytes of a name, its end mark included.
+const NAME_LENGTH: usize = 16;
+
+/// A call that the child makes, or one that ended it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Beat {
+    /// Which record this is.
+    pub(super) count: u64,
+    /// The call; none while the child waits for a request.
+    pub(super) call: Option<Call>,
+    /// The card that the call is about.
+    pub(super) card: Option<u32>,
+    /// When it began, on the clock of [`clock::awake`].
+    pub(super) since: Duration,
+}
+
+/// The child's side.
+pub(super) struct Heart {
+    file: OwnedFd,
+    count: u64,
+}
+
+impl Heart {
+    pub(super) fn new(file: OwnedFd) -> Self {
+        Self { file, count: 0 }
+    }
+
+    /// Says that a call begins.
+    pub(super) fn calls(&mut self, call: Call, card: Option<u32>) {
+        let since = clock::awake();
+        self.write(call.number(), card, since);
+        set_name(&Name { call, card, since_s: since.as_secs() });
+    }
+
+    /// Says that no call is being made.
+    pub(super) fn rests(&mut self) {
+        self.write(0, None, clock::awake());
+    }
+
+    fn write(&mut self, call: u32, card: Option<u32>, since: Duration) {
+        self.count += 1;
+        let mut record = [0_u8; RECORD_LENGTH];
+        let since_ns = u64::try_from(since.as_nanos()).unwrap_or(u64::MAX);
+        record[0..8].copy_from_slice(&self.count.to_ne_bytes());
+        record[8..12].copy_from_slice(&call.to_ne_bytes());
+        record[12..16].copy_from_slice(&card.unwrap_or(NO_CARD).to_ne_bytes());
+        record[16..24].copy_from_slice(&since_ns.to_ne_bytes());
+        record[24..32].copy_from_slice(&self.count.to_ne_bytes());
+        // A file in memory that cannot be written tells nothing, and the parent then goes by its own clock.
+        let _ = pwrite(&self.file, &record, 0);
+    }
+}
+
+/// Returns the newest record; none before the first, or while one is being written.
+pub(super) fn newest_beat(file: &OwnedFd) -> Option<Beat> {
+    let mut record = [0_u8; RECORD_LENGTH];
+    let length = pread(file, &mut record, 0).ok()?;
+    if length < RECORD_LENGTH || record[0..8] != record[24..32] {
+        return None;
+    }
+    let word = |place: usize| u32::from_ne_bytes(record[place..place + 4].try_into().unwrap_or_default());
+    let long = |place: usize| u64::from_ne_bytes(record[place..place + 8].try_into().unwrap_or_default());
+    Some(Beat {
+        count: long(0),
+        call: Call::from_number(word(8)),
+        card: (word(12) != NO_CARD).then(|| word(12)),
+        since: Duration::from_nanos(long(16)),
+    })
+}
+
+/// What the name of a child says: `nv22.3@a1b2`, the call's number, the card, and when it began.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Name {
+    pub(super) call: Call,
+    pub(super) card: Option<u32>,
+    /// Seconds on the clock of [`clock::awake`].
+    pub(super) since_s: u64,
+}
+
+/// Puts a name upon this process.
+fn set_name(name: &Name) {
+    let mut text = [0_u8; NAME_LENGTH];
+    let length = name.write(&mut text);
+    if let Ok(name) = CStr::from_bytes_with_nul(&text[..=length]) {
+        let _ = rustix::thread::set_name(name);
+    }
+}
+
+impl Name {
+    /// Writes the name, cut where it is too long, and returns its length.
+    fn write(&self, text: &mut [u8; NAME_LENGTH]) -> usize {
+        use std::io::Write as _;
+        let mut rest = &mut text[..NAME_LENGTH - 1];
+        let room = rest.len();
+        let card = self.card.map_or(-1, i64::from);
+        let _ = write!(rest, "nv{}.{card}@", self.call.number());
+        let mut digits = [0_u8; 13];
+        let _ = rest.write(base_36(self.since_s, &mut digits));
+        room - rest.len()
+    }
+
+    /// Reads a name; none if it is not one of ours.
+    pub(super) fn read(name: &[u8]) -> Option<Self> {
+        let name = std::str::from_utf8(name).ok()?;
+        let (call, rest) = name.strip_prefix("nv")?.split_once('.')?;
+        let (card, since) = rest.split_once('@')?;
+        let card: i64 = card.parse().ok()?;
+        Some(Self {
+            call: Call::from_number(call.parse().ok()?)?,
+            card: u32::try_from(card).ok(),
+            since_s: u64::from_str_radix(since, 36).ok()?,
+        })
+    }
+}
+
+/// Writes a number in digits and small letters.
+fn base_36(mut number: u64, digits: &mut [u8; 13]) -> &[u8] {
+    let mut first = digits.len();
+    while first > 0 {
+        first -= 1;
+        digits[first] = b"0123456789abcdefghijklmnopqrstuvwxyz"[(number % 36) as usize];
+        number /= 36;
+        if number == 0 {
+            break;
+        }
+    }
+    &digits[first..]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Heart, NAME_LENGTH, Name, newest_beat};
+    use crate::nvml::call::Call;
+    use rustix::fs::{MemfdFlags, memfd_create};
+
+    #[test]
+    fn the_newest_record_is_read() {
+        let file = memfd_create("test", MemfdFlags::CLOEXEC).unwrap();
+        assert_eq!(newest_beat(&file), None);
+        let mut heart = Heart::new(file.try_clone().unwrap());
+        heart.rests();
+        assert_eq!(newest_beat(&file).unwrap().call, None);
+        heart.write(Call::Power.number(), Some(3), std::time::Duration::from_secs(7));
+        let beat = newest_beat(&file).unwrap();
+        assert_eq!((beat.count, beat.call, beat.card), (2, Some(Call::Power), Some(3)));
+        assert_eq!(beat.since.as_secs(), 7);
+    }
+
+    #[test]
+    fn names_can_be_read_back() {
+        // The largest that fits: two years awake, the highest call, the highest card.
+        for (call, card, since_s) in [
+            (Call::Init, None, 5),
+            (Call::ProcessUtilization, Some(15), 63_072_000),
+            (Call::Temperature, Some(0), 0),
+        ] {
+            let name = Name { call, card, since_s };
+            let mut text = [0; NAME_LENGTH];
+            let length = name.write(&mut text);
+            assert!(length < NAME_LENGTH);
+            assert_eq!(Name::read(&text[..length]), Some(name));
+        }
+    }
+
+    #[test]
+    fn other_names_are_not_ours() {
+        for name in ["nvidia-smi", "nv1.2", "nv.1@2", "nv999.1@2", "python", "", "nv2.x@1"] {
+            assert_eq!(Name::read(name.as_bytes()), None, "{name}");
+        }
+    }
+}

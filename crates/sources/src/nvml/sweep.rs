@@ -1,0 +1,459 @@
+//! One sweep over all cards, in the child: from calls to card samples.
+
+use gpuwhy_model::reading::{Access, Failure, Reading};
+use gpuwhy_model::sample::{
+    CardClient, CardMemory, CardSample, ClientKind, ClockReasons, NvmlSample, ProcessUtilization, TimedValue,
+};
+use gpuwhy_model::units::{Bytes, BytesPerSecond, Celsius, Joules, Megahertz, Percent, Watts};
+
+use super::call::Call;
+use super::heartbeat::Heart;
+use super::process_list::Row;
+use super::protocol::{Answer, Request, Seen};
+use super::raw::{self, Device, Library, ListForm, ListKind, Refusal};
+
+const SM_CLOCK: u32 = 1;
+const MEMORY_CLOCK: u32 = 2;
+const BUSY_SAMPLES: u32 = 1;
+const MEMORY_BUSY_SAMPLES: u32 = 2;
+const SHUTDOWN_THRESHOLD: u32 = 0;
+const SLOWDOWN_THRESHOLD: u32 = 1;
+const FROM_CARD: u32 = 0;
+const TO_CARD: u32 = 1;
+
+/// Fields that count nanoseconds for which a reason lowered the clocks.
+const POWER_CAP_FIELD: u32 = 74;
+const SYNC_BOOST_FIELD: u32 = 76;
+/// Software thermal, hardware thermal and power brake; they were renumbered (nvml.h of 580.82 and of earlier drivers).
+const THERMAL_FIELDS: [u32; 3] = [269, 270, 271];
+const THERMAL_FIELDS_BEFORE: [u32; 3] = [251, 252, 253];
+const RENUMBERED_IN: (u32, u32) = (580, 82);
+
+/// Asks the library, one heartbeat before each call.
+pub(super) struct Sweeper {
+    library: Library,
+    heart: Heart,
+    thermal_fields: [u32; 3],
+}
+
+/// The card that is being asked.
+struct Subject {
+    index: u32,
+    device: Device,
+    /// The call that said that the card is lost.
+    lost: Option<Call>,
+}
+
+impl Sweeper {
+    pub(super) fn new(library: Library, heart: Heart) -> Self {
+        Self { library, heart, thermal_fields: THERMAL_FIELDS }
+    }
+
+    /// Says that no call is being made.
+    pub(super) fn rest(&mut self) {
+        self.heart.rests();
+    }
+
+    /// Returns what does not change while the library is loaded.
+    pub(super) fn header(&mut self) -> NvmlSample {
+        let driver_version = self.ask(Call::DriverVersion, Library::driver_version);
+        if driver_version.known().is_some_and(|version| is_before(version, RENUMBERED_IN)) {
+            self.thermal_fields = THERMAL_FIELDS_BEFORE;
+        }
+        NvmlSample {
+            driver_version,
+            library_version: self.ask(Call::LibraryVersion, Library::library_version),
+            // 13000 is 13.0
+            cuda_version: self
+                .ask(Call::CudaVersion, Library::cuda_version)
+                .map(|version| format!("{}.{}", version / 1000, version % 1000 / 10)),
+            ..NvmlSample::default()
+        }
+    }
+
+    /// Asks every card, and hands over each as soon as it has answered.
+    ///
+    /// # Errors
+    /// Fails when an answer cannot be handed over.
+    pub(super) fn sweep<E>(
+        &mut self,
+        request: &Request,
+        say: &mut impl FnMut(&Answer) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let count = self.ask(Call::Count, Library::count);
+        let cards = count.known().copied().unwrap_or(0);
+        say(&Answer::Counted(count))?;
+        for index in 0..cards {
+            let seen = usize::try_from(index).ok().and_then(|place| request.seen.get(place)).copied();
+            let mut card = CardSample { index, ..CardSample::default() };
+            self.heart.calls(Call::Handle, Some(index));
+            let device = match self.library.device(index) {
+                Ok(device) => device,
+                Err(refusal) => {
+                    card.handle = reading_of(Call::Handle, Err(refusal));
+                    say(&Answer::Card(Box::new(card)))?;
+                    continue;
+                }
+            };
+            card.handle = Reading::Known(());
+            let mut subject = Subject { index, device, lost: None };
+            if request.full {
+                self.identify(&mut subject, &mut card);
+            }
+            say(&Answer::Next(Box::new(card.clone())))?;
+            self.measure(&mut subject, &mut card, seen.unwrap_or_default());
+            if request.full {
+                self.describe(&mut subject, &mut card);
+            }
+            if request.throughput {
+                self.measure_link(&mut subject, &mut card);
+            }
+            if let Some(call) = subject.lost {
+                card.handle = reading_of(call, Err(Refusal::Code(Refusal::GPU_IS_LOST)));
+            }
+            say(&Answer::Card(Box::new(card)))?;
+        }
+        Ok(())
+    }
+
+    /// Reads who the card is.
+    fn identify(&mut self, subject: &mut Subject, card: &mut CardSample) {
+        card.uuid = self.card(subject, Call::Uuid, Library::uuid);
+        card.name = self.card(subject, Call::Name, Library::name);
+        card.pci_address = self
+            .card(subject, Call::PciInfo, Library::pci_info)
+            .map(|pci| format!("{:04x}:{:02x}:{:02x}.0", pci.domain, pci.bus, pci.device));
+        card.minor = self.card(subject, Call::MinorNumber, Library::minor_number);
+    }
+
+    /// Reads what changes from tick to tick.
+    fn measure(&mut self, subject: &mut Subject, card: &mut CardSample, seen: Seen) {
+        card.memory = self.memory(subject);
+        let utilization = self.card(subject, Call::Utilization, Library::utilization);
+        card.busy = utilization.as_ref().map(|rates| percent(rates.gpu));
+        card.memory_busy = utilization.map(|rates| percent(rates.memory));
+        card.busy_samples = self.samples(subject, BUSY_SAMPLES, seen.busy_us);
+        card.memory_busy_samples = self.samples(subject, MEMORY_BUSY_SAMPLES, seen.memory_busy_us);
+        card.power = self.card(subject, Call::Power, Library::power).map(watts);
+        card.power_limits.enforced =
+            self.card(subject, Call::EnforcedLimit, Library::enforced_limit).map(watts);
+        card.energy = self
+            .card(subject, Call::Energy, Library::energy)
+            .map(|millijoules| Joules(millijoules as f64 / 1000.0));
+        card.temperature = self.temperature(subject);
+        card.clocks.sm = self.clock(subject, SM_CLOCK);
+        card.clocks.memory = self.clock(subject, MEMORY_CLOCK);
+        card.performance_state = self.card(subject, Call::PerformanceState, Library::performance_state);
+        card.clock_reasons = self.reasons(subject);
+        self.reason_counters(subject, card);
+        card.clients = self.clients(subject);
+        card.client_work = self.client_work(subject, seen.work_us);
+    }
+
+    /// Reads what hardly changes.
+    fn describe(&mut self, subject: &mut Subject, card: &mut CardSample) {
+        card.bar1 = self.card(subject, Call::Bar1, Library::bar1).map(|bar1| CardMemory {
+            total: Bytes(bar1.bar1Total),
+            reserved: Reading::Unsupported,
+            used: Bytes(bar1.bar1Used),
+            free: Bytes(bar1.bar1Free),
+        });
+        card.power_limits.default = self.card(subject, Call::DefaultLimit, Library::default_limit).map(watts);
+        card.power_limits.maximum = self.card(subject, Call::LimitRange, Library::maximum_limit).map(watts);
+        card.temperature_limits.slowdown = self.threshold(subject, SLOWDOWN_THRESHOLD);
+        card.temperature_limits.shutdown = self.threshold(subject, SHUTDOWN_THRESHOLD);
+        card.temperature_limits.margin =
+            self.card(subject, Call::Margin, Library::margin).map(|margin| Celsius(f64::from(margin)));
+        card.fan = self.card(subject, Call::Fan, Library::fan).map(percent);
+        card.clocks.sm_max = self.maximum_clock(subject, SM_CLOCK);
+        card.clocks.memory_max = self.maximum_clock(subject, MEMORY_CLOCK);
+        card.pcie.generation = self.card(subject, Call::LinkGeneration, Library::link_generation);
+        card.pcie.generation_max =
+            self.card(subject, Call::MaximumLinkGeneration, Library::maximum_link_generation);
+        card.pcie.width = self.card(subject, Call::LinkWidth, Library::link_width);
+        card.pcie.width_max = self.card(subject, Call::MaximumLinkWidth, Library::maximum_link_width);
+        card.pcie.replays = self.card(subject, Call::Replays, Library::replays).map(u64::from);
+        card.compute_mode = self.card(subject, Call::ComputeMode, Library::compute_mode).map(compute_mode);
+        card.persistence = self.card(subject, Call::Persistence, Library::persistence).map(|mode| mode == 1);
+        card.mig_enabled = self.card(subject, Call::MigMode, Library::mig_mode).map(|mode| mode == 1);
+    }
+
+    /// Reads what goes over the PCIe link, which takes 20 ms a direction.
+    fn measure_link(&mut self, subject: &mut Subject, card: &mut CardSample) {
+        let bytes = |kilobytes: u32| BytesPerSecond(f64::from(kilobytes) * 1000.0);
+        let throughput = |counter: u32| move |library: &Library, device| library.throughput(device, counter);
+        card.pcie.to_card = self.card(subject, Call::Throughput, throughput(TO_CARD)).map(bytes);
+        card.pcie.to_host = self.card(subject, Call::Throughput, throughput(FROM_CARD)).map(bytes);
+    }
+
+    fn memory(&mut self, subject: &mut Subject) -> Reading<CardMemory> {
+        let with_reserved = self.try_card(subject, Call::MemoryV2, Library::memory_v2);
+        if !with_reserved.as_ref().is_err_and(|refusal| refusal.is_unknown_function()) {
+            return reading_of(Call::MemoryV2, with_reserved).map(|memory| CardMemory {
+                total: Bytes(memory.total),
+                reserved: Reading::Known(Bytes(memory.reserved)),
+                used: Bytes(memory.used),
+                free: Bytes(memory.free),
+            });
+        }
+        self.card(subject, Call::MemoryV1, Library::memory_v1).map(|memory| CardMemory {
+            total: Bytes(memory.total),
+            reserved: Reading::Unsupported,
+            used: Bytes(memory.used),
+            free: Bytes(memory.free),
+        })
+    }
+
+    fn samples(&mut self, subject: &mut Subject, buffer: u32, seen_us: u64) -> Reading<Vec<TimedValue>> {
+        let samples =
+            self.try_card(subject, Call::Samples, |library, device| library.samples(device, buffer, seen_us));
+        reading_of(Call::Samples, nothing_if_not_found(samples)).map(|samples| {
+            // Some drivers give the whole buffer whatever was seen, and pad it with values without a time.
+            let mut values: Vec<TimedValue> = samples
+                .into_iter()
+                .filter(|sample| sample.time_us > seen_us)
+                .map(|sample| TimedValue { time_us: sample.time_us, value: sample.value })
+                .collect();
+            values.sort_by_key(|timed| timed.time_us);
+            values
+        })
+    }
+
+    fn temperature(&mut self, subject: &mut Subject) -> Reading<Celsius> {
+        let temperature = self.try_card(subject, Call::Temperature, Library::temperature);
+        if temperature.as_ref().is_err_and(|refusal| refusal.is_unknown_function()) {
+            return self
+                .card(subject, Call::TemperatureV, Library::temperature_v)
+                .map(|degrees| Celsius(f64::from(degrees)));
+        }
+        reading_of(Call::Temperature, temperature).map(|degrees| Celsius(f64::from(degrees)))
+    }
+
+    fn threshold(&mut self, subject: &mut Subject, threshold: u32) -> Reading<Celsius> {
+        self.card(subject, Call::Threshold, |library, device| library.threshold(device, threshold))
+            .map(|degrees| Celsius(f64::from(degrees)))
+    }
+
+    fn clock(&mut self, subject: &mut Subject, clock: u32) -> Reading<Megahertz> {
+        self.card(subject, Call::Clock, |library, device| library.clock(device, clock))
+            .map(|clock| Megahertz(f64::from(clock)))
+    }
+
+    fn maximum_clock(&mut self, subject: &mut Subject, clock: u32) -> Reading<Megahertz> {
+        self.card(subject, Call::MaximumClock, |library, device| library.maximum_clock(device, clock))
+            .map(|clock| Megahertz(f64::from(clock)))
+    }
+
+    fn reasons(&mut self, subject: &mut Subject) -> Reading<ClockReasons> {
+        let reasons = self.try_card(subject, Call::EventReasons, Library::event_reasons);
+        if reasons.as_ref().is_err_and(|refusal| refusal.is_unknown_function()) {
+            return self.card(subject, Call::ThrottleReasons, Library::throttle_reasons).map(ClockReasons);
+        }
+        reading_of(Call::EventReasons, reasons).map(ClockReasons)
+    }
+
+    fn reason_counters(&mut self, subject: &mut Subject, card: &mut CardSample) {
+        let [software, hardware, brake] = self.thermal_fields;
+        let ids = [POWER_CAP_FIELD, SYNC_BOOST_FIELD, software, hardware, brake];
+        let fields =
+            self.try_card(subject, Call::FieldValues, |library, device| library.fields(device, &ids));
+        let field = |place: usize| {
+            let answer = fields.as_ref().map_err(|refusal| *refusal).and_then(|values| values[place]);
+            reading_of(Call::FieldValues, answer).map(whole_nanoseconds)
+        };
+        let counters = &mut card.reason_counters;
+        counters.software_power_cap_ns = field(0);
+        counters.sync_boost_ns = field(1);
+        counters.software_thermal_ns = field(2);
+        counters.hardware_thermal_ns = field(3);
+        counters.power_brake_ns = field(4);
+    }
+
+    /// Reads who has a context on the card: compute, then graphics, then clients of the multi-process service.
+    fn clients(&mut self, subject: &mut Subject) -> Reading<Vec<CardClient>> {
+        let compute = self.client_list(subject, ListKind::Compute, Call::ComputeProcesses);
+        compute.map(|mut clients| {
+            // A card without graphics, or a library without the service, has no such list.
+            let graphics = self.client_list(subject, ListKind::Graphics, Call::GraphicsProcesses);
+            let service = self.client_list(subject, ListKind::Mps, Call::MpsProcesses);
+            for client in graphics.into_known().into_iter().chain(service.into_known()).flatten() {
+                let is_listed = clients.iter().any(|listed: &CardClient| listed.pid == client.pid);
+                // The service's clients also stand in the compute list of newer drivers.
+                if client.kind != ClientKind::Mps || !is_listed {
+                    clients.push(client);
+                }
+            }
+            clients
+        })
+    }
+
+    fn client_list(&mut self, subject: &mut Subject, kind: ListKind, call: Call) -> Reading<Vec<CardClient>> {
+        let mut contradiction = None;
+        for form in [ListForm::V3, ListForm::V2, ListForm::V1] {
+            let answer =
+                self.try_card(subject, call, |library, device| library.process_rows(device, kind, form));
+            let rows = match answer {
+                Ok(rows) => rows,
+                Err(refusal) if refusal.is_unknown_function() => continue,
+                Err(refusal) => return reading_of(call, Err(refusal)),
+            };
+            match rows.read() {
+                Ok(rows) => return Reading::Known(rows.iter().map(|row| client(row, kind)).collect()),
+                Err(error) => contradiction = contradiction.or(Some(error)),
+            }
+        }
+        contradiction.map_or(Reading::Unsupported, |value| Reading::Failed(Failure::Implausible { value }))
+    }
+
+    fn client_work(&mut self, subject: &mut Subject, seen_us: u64) -> Reading<Vec<ProcessUtilization>> {
+        let rows = self.try_card(subject, Call::ProcessUtilization, |library, device| {
+            library.process_utilization(device, seen_us)
+        });
+        // "Not found" is the library's word for "nobody worked".
+        reading_of(Call::ProcessUtilization, nothing_if_not_found(rows)).map(|rows| {
+            let newer = rows.iter().filter(|row| row.timeStamp > seen_us && row.pid != 0);
+            newer
+                .map(|row| ProcessUtilization {
+                    pid: gpuwhy_model::process::Pid(row.pid),
+                    time_us: row.timeStamp,
+                    sm: percent(row.smUtil),
+                    memory: percent(row.memUtil),
+                })
+                .collect()
+        })
+    }
+
+    /// Makes one call about no card.
+    fn ask<T>(&mut self, call: Call, function: impl FnOnce(&Library) -> raw::Answer<T>) -> Reading<T> {
+        self.heart.calls(call, None);
+        reading_of(call, function(&self.library))
+    }
+
+    /// Makes one call about a card.
+    fn card<T>(
+        &mut self,
+        subject: &mut Subject,
+        call: Call,
+        function: impl FnOnce(&Library, Device) -> raw::Answer<T>,
+    ) -> Reading<T> {
+        reading_of(call, self.try_card(subject, call, function))
+    }
+
+    /// Makes one call about a card, unless the card is lost: then no call can give anything else.
+    fn try_card<T>(
+        &mut self,
+        subject: &mut Subject,
+        call: Call,
+        function: impl FnOnce(&Library, Device) -> raw::Answer<T>,
+    ) -> raw::Answer<T> {
+        if subject.lost.is_some() {
+            return Err(Refusal::Code(Refusal::GPU_IS_LOST));
+        }
+        self.heart.calls(call, Some(subject.index));
+        let answer = function(&self.library, subject.device);
+        if matches!(answer, Err(Refusal::Code(Refusal::GPU_IS_LOST))) {
+            subject.lost = Some(call);
+        }
+        answer
+    }
+}
+
+/// Returns the reading that a call's answer makes.
+pub(super) fn reading_of<T>(call: Call, answer: raw::Answer<T>) -> Reading<T> {
+    match answer {
+        Ok(value) => Reading::Known(value),
+        Err(Refusal::Missing | Refusal::Code(Refusal::NOT_SUPPORTED | Refusal::FUNCTION_NOT_FOUND)) => {
+            Reading::Unsupported
+        }
+        Err(Refusal::Code(Refusal::NO_PERMISSION)) => Reading::Denied(Access::Root),
+        Err(refusal @ Refusal::Code(_)) => {
+            Reading::Failed(Failure::Nvml { call: call.symbol().to_owned(), code: refusal.code() })
+        }
+        Err(Refusal::Nonsense) => {
+            Reading::Failed(Failure::Implausible { value: format!("answer of {}", call.symbol()) })
+        }
+    }
+}
+
+/// Takes "not found" for an empty list.
+fn nothing_if_not_found<T>(answer: raw::Answer<Vec<T>>) -> raw::Answer<Vec<T>> {
+    if matches!(answer, Err(Refusal::Code(Refusal::NOT_FOUND))) { Ok(Vec::new()) } else { answer }
+}
+
+fn client(row: &Row, kind: ListKind) -> CardClient {
+    let kind = match kind {
+        ListKind::Compute => ClientKind::Compute,
+        ListKind::Graphics => ClientKind::Graphics,
+        ListKind::Mps => ClientKind::Mps,
+    };
+    let memory = row.memory.map_or(Reading::Unsupported, |bytes| Reading::Known(Bytes(bytes)));
+    CardClient { pid: row.pid, kind, memory, name: Reading::default() }
+}
+
+fn percent(value: u32) -> Percent {
+    Percent(f64::from(value))
+}
+
+fn watts(milliwatts: u32) -> Watts {
+    Watts(f64::from(milliwatts) / 1000.0)
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a counter is a whole number, and not negative"
+)]
+fn whole_nanoseconds(value: f64) -> u64 {
+    value as u64
+}
+
+fn compute_mode(mode: u32) -> String {
+    match mode {
+        0 => "default".to_owned(),
+        1 => "exclusive_thread".to_owned(),
+        2 => "prohibited".to_owned(),
+        3 => "exclusive_process".to_owned(),
+        unknown => unknown.to_string(),
+    }
+}
+
+/// Returns whether a driver version such as `535.129.03` is before another.
+fn is_before(version: &str, (major, minor): (u32, u32)) -> bool {
+    let mut parts = version.split('.').map(|part| part.parse::<u32>().unwrap_or(0));
+    let own = (parts.next().unwrap_or(0), parts.next().unwrap_or(0));
+    own < (major, minor)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{RENUMBERED_IN, is_before, nothing_if_not_found, reading_of};
+    use crate::nvml::call::Call;
+    use crate::nvml::raw::Refusal;
+    use gpuwhy_model::reading::{Access, Failure, Reading};
+
+    #[test]
+    fn codes_become_the_reason_why_there_is_no_value() {
+        let read = |refusal| reading_of::<u32>(Call::Fan, Err(refusal));
+        assert_eq!(read(Refusal::Missing), Reading::Unsupported);
+        assert_eq!(read(Refusal::Code(3)), Reading::Unsupported);
+        assert_eq!(read(Refusal::Code(4)), Reading::Denied(Access::Root));
+        let lost = Failure::Nvml { call: "nvmlDeviceGetFanSpeed".to_owned(), code: 15 };
+        assert_eq!(read(Refusal::Code(15)), Reading::Failed(lost));
+        assert_eq!(reading_of(Call::Fan, Ok(30)), Reading::Known(30));
+    }
+
+    #[test]
+    fn nobody_worked_is_an_answer() {
+        assert_eq!(nothing_if_not_found::<u32>(Err(Refusal::Code(6))), Ok(Vec::new()));
+        assert_eq!(nothing_if_not_found::<u32>(Err(Refusal::Code(999))), Err(Refusal::Code(999)));
+    }
+
+    #[test]
+    fn thermal_counters_were_renumbered_once() {
+        for (version, is_earlier) in
+            [("535.129.03", true), ("580.65.06", true), ("580.82.07", false), ("595.10", false)]
+        {
+            assert_eq!(is_before(version, RENUMBERED_IN), is_earlier, "{version}");
+        }
+    }
+}

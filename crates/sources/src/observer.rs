@@ -1,0 +1,302 @@
+//! Looking at the machine: one sample after another.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use gpuwhy_formats::kernel_log::{hung_task, is_rpc_timeout, xid};
+use gpuwhy_formats::proc::{users, whole_number};
+use gpuwhy_model::process::Pid;
+use gpuwhy_model::reading::{Access, Reading};
+use gpuwhy_model::sample::{
+    CardSample, KernelLine, MachineSample, NvmlSample, ProcessTable, Sample, Section,
+};
+
+use crate::clock;
+use crate::file::{ReadError, read_and_parse};
+use crate::host::{self, Mounts};
+use crate::kernel_log::KernelLog;
+use crate::machine;
+use crate::nvml::{ChildProgram, Driver, DriverOptions, Survivors, Wanted};
+use crate::proc::ProcRoot;
+use crate::processes::{Holders, People, ProcessLook, Processes};
+use crate::roots::Roots;
+
+/// A driver that starts slowly is waited for as long as this.
+const INIT_LIMIT: Duration = Duration::from_secs(60);
+
+/// Where the kernel log has a fresh fault, nobody need wait so long.
+const INIT_LIMIT_AFTER_FAULT: Duration = Duration::from_secs(15);
+
+/// A line of the kernel log is fresh for this long.
+const FRESH: Duration = Duration::from_secs(900);
+
+/// A sweep that takes longer is not waited for any more at this sample.
+const SWEEP_LIMIT: Duration = Duration::from_millis(2500);
+
+/// Memory of a card that nobody accounts for is looked into from here on: bytes, and hundredths of the card.
+const UNEXPLAINED_BYTES: u64 = 1 << 30;
+const UNEXPLAINED_PERCENT: u64 = 3;
+
+/// How much is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Depth {
+    /// What changes quickly: fast values of the cards, `stat` of tracked processes, threads where something is unclear.
+    Calm,
+    /// Everything.
+    Full,
+}
+
+/// What an observer is made with.
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    /// Which program becomes the child that asks the driver.
+    pub child: ChildProgram,
+    /// Whether the descriptors of all processes are swept at every full look, not only when memory does not add up.
+    pub sweep_descriptors: bool,
+    /// How long a driver that starts is waited for; none: 60 s, 15 s after a fresh fault in the kernel log.
+    pub init_limit: Option<Duration>,
+}
+
+/// Something that looks at the machine again and again.
+pub struct Observer {
+    roots: Roots,
+    options: Options,
+    proc: Result<ProcRoot, ReadError>,
+    driver: Driver,
+    processes: Processes,
+    kernel_log: KernelLog,
+    /// Lines that were read before the first sample was taken.
+    early_lines: Option<Section<Vec<KernelLine>>>,
+    init_limit: Duration,
+    mounts: Mounts,
+    machine: Section<MachineSample>,
+    people: People,
+    delays_are_counted: Option<bool>,
+    buffer: Vec<u8>,
+    samples: u64,
+}
+
+impl Observer {
+    /// Prepares to look, and starts the child that asks the driver, unless one of an earlier run is still stuck there.
+    pub fn start(roots: Roots, options: Options) -> Self {
+        let proc = ProcRoot::open(&roots.proc);
+        let driver = Driver::new(DriverOptions {
+            program: options.child.clone(),
+            library: roots.nvml_library.clone(),
+        });
+        let log_path = roots.kernel_log.clone().unwrap_or_else(|| roots.dev.join("kmsg"));
+        let mut observer = Self {
+            processes: Processes::new(&roots.proc),
+            kernel_log: KernelLog::open(&log_path),
+            early_lines: None,
+            init_limit: INIT_LIMIT,
+            mounts: Mounts::default(),
+            machine: Section::default(),
+            people: People::default(),
+            delays_are_counted: None,
+            buffer: Vec::new(),
+            samples: 0,
+            roots,
+            options,
+            proc,
+            driver,
+        };
+        let mut survivors = Survivors::default();
+        observer.refresh_index(true, &mut survivors);
+        let survivor = observer.proc.as_mut().ok().and_then(|proc| survivors.stuck(proc, None));
+        observer.driver.start(survivor);
+        let lines = observer.kernel_log.new_lines();
+        observer.init_limit = observer.options.init_limit.unwrap_or_else(|| init_limit(&lines));
+        observer.early_lines = Some(lines);
+        observer
+    }
+
+    /// Waits for the driver to be ready, for as long as given. Returns whether there is nothing more to wait for.
+    pub fn wait_for_driver(&mut self, wait: Duration) -> bool {
+        self.driver.wait_ready(wait, self.init_limit)
+    }
+
+    /// Takes one sample.
+    pub fn sample(&mut self, depth: Depth) -> Sample {
+        while !self.driver.wait_ready(self.init_limit, self.init_limit) {}
+        let mut sample = Sample::empty(clock::now());
+        let is_first = self.samples == 0;
+        let is_full = depth == Depth::Full || is_first;
+        self.samples += 1;
+        let begun = clock::awake();
+        self.driver.ask(Wanted { full: is_full });
+        // The child works meanwhile.
+        self.read_surroundings(&mut sample, is_full, is_first);
+        let swept = self.driver.collect(begun + SWEEP_LIMIT);
+        sample.nvml = Section { read: swept.read, value: swept.value };
+        sample.stuck_calls = swept.stuck;
+        sample.processes = self.read_processes(&sample.nvml.value, is_full);
+        sample
+    }
+
+    fn read_surroundings(&mut self, sample: &mut Sample, is_full: bool, is_first: bool) {
+        sample.host = host::host(&self.roots.proc, &mut self.buffer);
+        sample.kernel_log = self.early_lines.take().unwrap_or_else(|| self.kernel_log.new_lines());
+        if is_full {
+            self.mounts = Mounts::read(&self.roots.proc, &mut self.buffer);
+            sample.mounts = self.mounts.section();
+            let switch = self.roots.proc.join("sys/kernel/task_delayacct");
+            let switch = read_and_parse(&switch, &mut self.buffer, Access::Root, whole_number);
+            self.delays_are_counted = switch.known().map(|value| *value != 0);
+            self.read_people();
+            let proc = self.proc.as_ref().ok();
+            self.machine = machine::machine(&self.roots, proc, &self.mounts, &mut self.buffer);
+            sample.machine = self.machine.clone();
+        }
+        if !is_first {
+            self.refresh_index(is_full, &mut Survivors::default());
+        }
+    }
+
+    fn refresh_index(&mut self, all: bool, survivors: &mut Survivors) {
+        let Ok(proc) = &mut self.proc else {
+            return;
+        };
+        if let Err(error) = self.processes.index.refresh(proc, all, survivors) {
+            self.proc = Err(error);
+        }
+    }
+
+    fn read_people(&mut self) {
+        let names =
+            read_and_parse(&self.roots.passwd, &mut self.buffer, Access::Root, |bytes| Ok(users(bytes)));
+        self.people = People {
+            viewer: rustix::process::geteuid().as_raw(),
+            names: names.into_known().unwrap_or_default(),
+        };
+    }
+
+    fn read_processes(&mut self, nvml: &Reading<NvmlSample>, is_full: bool) -> Section<ProcessTable> {
+        let at = clock::now();
+        let cards: &[CardSample] = nvml.known().map_or(&[], |nvml| &nvml.cards);
+        let own_child = self.driver.child();
+        let proc = match &mut self.proc {
+            Ok(proc) => proc,
+            Err(error) => {
+                return Section { read: at, value: error.clone().reading_with(Access::VisibleProcesses) };
+            }
+        };
+        let machine = self.machine.value.known();
+        let has_device_files =
+            machine.and_then(|machine| machine.device_files.known()).is_some_and(|files| !files.is_empty());
+        let is_swept =
+            is_full && has_device_files && (self.options.sweep_descriptors || does_not_add_up(nvml));
+        let holders: Option<Holders> =
+            is_swept.then(|| self.processes.sweep_holders(proc, &self.roots.dev, own_child));
+        let viewer = machine.map(|machine| &machine.viewer);
+        let look = ProcessLook {
+            at,
+            cards,
+            numbers_agree: viewer.and_then(|viewer| viewer.initial_pid_namespace.known()) != Some(&false),
+            is_full,
+            delays_are_counted: self.delays_are_counted,
+            ticks_per_second: rustix::param::clock_ticks_per_second(),
+            mounts: &self.mounts,
+            sys: &self.roots.sys,
+            people: &self.people,
+            holders,
+        };
+        let table = self.processes.look(proc, look, &mut self.buffer);
+        Section { read: at, value: Reading::Known(table) }
+    }
+}
+
+/// Returns how long a starting driver is waited for, by what the kernel log says.
+fn init_limit(lines: &Section<Vec<KernelLine>>) -> Duration {
+    let is_fault = |line: &KernelLine| {
+        let age =
+            Duration::from_nanos(lines.read.boot_ns).saturating_sub(Duration::from_micros(line.boot_us));
+        let text = line.text.as_str();
+        age <= FRESH && (xid(text).is_some() || is_rpc_timeout(text) || hung_task(text).is_some())
+    };
+    let has_fault = lines.value.known().is_some_and(|lines| lines.iter().any(is_fault));
+    if has_fault { INIT_LIMIT_AFTER_FAULT } else { INIT_LIMIT }
+}
+
+/// Returns whether the memory of some card is held by somebody whom the driver does not name.
+fn does_not_add_up(nvml: &Reading<NvmlSample>) -> bool {
+    let Some(nvml) = nvml.known() else {
+        // Nobody is named at all: with device files there may be holders.
+        return true;
+    };
+    nvml.cards.iter().any(|card| {
+        let Some(memory) = card.memory.known() else {
+            return !card.handle.is_known();
+        };
+        let Some(clients) = card.clients.known() else {
+            return memory.used.0 > UNEXPLAINED_BYTES;
+        };
+        let mut by_process: BTreeMap<Pid, u64> = BTreeMap::new();
+        for client in clients {
+            let Some(bytes) = client.memory.known() else {
+                // The driver names them without saying what they hold.
+                return false;
+            };
+            let held = by_process.entry(client.pid).or_default();
+            *held = (*held).max(bytes.0);
+        }
+        let explained: u64 = by_process.values().sum();
+        let tolerated = UNEXPLAINED_BYTES.max(memory.total.0 / 100 * UNEXPLAINED_PERCENT);
+        memory.used.0.saturating_sub(explained) > tolerated
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{INIT_LIMIT, INIT_LIMIT_AFTER_FAULT, does_not_add_up, init_limit};
+    use gpuwhy_model::process::Pid;
+    use gpuwhy_model::reading::{Failure, Reading};
+    use gpuwhy_model::sample::{
+        CardClient, CardMemory, CardSample, ClientKind, KernelLine, NvmlSample, ReadTime, Section,
+    };
+    use gpuwhy_model::units::Bytes;
+
+    #[test]
+    fn a_fresh_fault_shortens_the_wait_for_the_driver() {
+        let log = |text: &str, age_s: u64| Section {
+            read: ReadTime { boot_ns: 10_000_000_000_000, ..ReadTime::default() },
+            value: Reading::Known(vec![KernelLine {
+                boot_us: 10_000_000_000 - age_s * 1_000_000,
+                text: text.to_owned(),
+                ..KernelLine::default()
+            }]),
+        };
+        let xid =
+            "NVRM: Xid (PCI:0000:65:00): 119, pid=1, name=x, Timeout after 6s of waiting for RPC response";
+        assert_eq!(init_limit(&log(xid, 60)), INIT_LIMIT_AFTER_FAULT);
+        assert_eq!(init_limit(&log(xid, 3600)), INIT_LIMIT);
+        assert_eq!(init_limit(&log("nvidia: loading out-of-tree module taints kernel.", 60)), INIT_LIMIT);
+        assert_eq!(init_limit(&Section::default()), INIT_LIMIT);
+    }
+
+    #[test]
+    fn descriptors_are_swept_when_memory_does_not_add_up() {
+        let card = |used: u64, clients: Reading<Vec<CardClient>>| {
+            let memory = CardMemory { total: Bytes(80 << 30), used: Bytes(used), ..CardMemory::default() };
+            let card = CardSample {
+                memory: Reading::Known(memory),
+                clients,
+                handle: Reading::Known(()),
+                ..CardSample::default()
+            };
+            Reading::Known(NvmlSample { cards: vec![card], ..NvmlSample::default() })
+        };
+        let client = |bytes: u64, kind| CardClient {
+            pid: Pid(7),
+            kind,
+            memory: Reading::Known(Bytes(bytes)),
+            name: Reading::Unsupported,
+        };
+        let both = vec![client(30 << 30, ClientKind::Compute), client(30 << 30, ClientKind::Graphics)];
+        assert!(!does_not_add_up(&card(31 << 30, Reading::Known(both.clone()))));
+        assert!(does_not_add_up(&card(40 << 30, Reading::Known(both))));
+        assert!(does_not_add_up(&card(40 << 30, Reading::Unsupported)));
+        assert!(!does_not_add_up(&card(0, Reading::Known(Vec::new()))));
+        assert!(does_not_add_up(&Reading::Failed(Failure::NotReached)));
+    }
+}

@@ -1,0 +1,143 @@
+//! A mounted `/proc`, or a tree of files that looks like one.
+
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+use gpuwhy_model::process::Pid;
+use rustix::fs::{Mode, OFlags, RawDir, open, openat, readlinkat};
+use rustix::io::Errno;
+
+use crate::file::{ReadError, read_at};
+
+/// Room for the names of a directory, taken at once.
+const NAMES: usize = 32 * 1024;
+
+/// A `/proc` with the buffer that everything in it is read into.
+#[derive(Debug)]
+pub(crate) struct ProcRoot {
+    directory: OwnedFd,
+    pub(super) path: PathBuf,
+    pub(super) buffer: Vec<u8>,
+    names: Vec<u8>,
+}
+
+impl ProcRoot {
+    /// Opens the directory.
+    ///
+    /// # Errors
+    /// Fails when it is not there or may not be read.
+    pub(crate) fn open(path: &Path) -> Result<Self, ReadError> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let directory = open(path, flags, Mode::empty())
+            .map_err(|errno| ReadError::Io { path: path.display().to_string(), errno })?;
+        Ok(Self { directory, path: path.to_owned(), buffer: Vec::new(), names: Vec::with_capacity(NAMES) })
+    }
+
+    pub(super) fn directory(&self) -> BorrowedFd<'_> {
+        self.directory.as_fd()
+    }
+
+    /// Returns the path of a file below the root, for errors.
+    pub(super) fn path_of(&self, name: &str) -> String {
+        self.path.join(name).display().to_string()
+    }
+
+    /// Reads a file of a process, without holding on to the process.
+    ///
+    /// # Errors
+    /// Fails with the path and what the system said.
+    pub(crate) fn read_of(&mut self, pid: Pid, name: &str) -> Result<&[u8], ReadError> {
+        let path = &self.path;
+        let mut place = Place::default();
+        read_at(&self.directory, place.of(pid, name), &mut self.buffer)
+            .map_err(|errno| ReadError::Io { path: format!("{}/{pid}/{name}", path.display()), errno })
+    }
+
+    /// Opens a directory of a process, such as `task` or `fd`.
+    ///
+    /// # Errors
+    /// Fails when we may not look into it, or the process is gone.
+    pub(super) fn open_directory(&self, pid: Pid, name: &str) -> Result<OwnedFd, ReadError> {
+        let mut place = Place::default();
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        openat(&self.directory, place.of(pid, name), flags, Mode::empty())
+            .map_err(|errno| ReadError::Io { path: format!("{}/{pid}/{name}", self.path.display()), errno })
+    }
+
+    /// Returns where a link below the root leads.
+    ///
+    /// # Errors
+    /// Fails with the path and what the system said.
+    pub(crate) fn link(&self, name: &str) -> Result<Vec<u8>, ReadError> {
+        readlinkat(&self.directory, name, Vec::new())
+            .map(std::ffi::CString::into_bytes)
+            .map_err(|errno| ReadError::Io { path: self.path_of(name), errno })
+    }
+
+    /// Lists the processes, in the order of their numbers.
+    ///
+    /// # Errors
+    /// Fails when the root cannot be listed.
+    pub(crate) fn pids(&mut self, pids: &mut Vec<Pid>) -> Result<(), ReadError> {
+        pids.clear();
+        let listed =
+            openat(&self.directory, ".", OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
+                .and_then(|directory| {
+                    numbers_in(&directory, &mut self.names, |number| pids.push(Pid(number)))
+                });
+        listed.map_err(|errno| ReadError::Io { path: self.path.display().to_string(), errno })?;
+        pids.sort_unstable();
+        Ok(())
+    }
+
+    /// Calls back with each name of an open directory that is a number.
+    ///
+    /// # Errors
+    /// Fails when the directory cannot be listed.
+    pub(super) fn numbers_in(&mut self, directory: &OwnedFd, each: impl FnMut(u32)) -> Result<(), Errno> {
+        numbers_in(directory, &mut self.names, each)
+    }
+}
+
+fn numbers_in(directory: &OwnedFd, names: &mut Vec<u8>, mut each: impl FnMut(u32)) -> Result<(), Errno> {
+    let mut entries = RawDir::new(directory, names.spare_capacity_mut());
+    while let Some(entry) = entries.next() {
+        let entry = entry?;
+        let name = entry.file_name().to_bytes();
+        if let Some(number) = number(name) {
+            each(number);
+        }
+    }
+    Ok(())
+}
+
+fn number(name: &[u8]) -> Option<u32> {
+    if !name.first()?.is_ascii_digit() {
+        return None;
+    }
+    std::str::from_utf8(name).ok()?.parse().ok()
+}
+
+/// Writes the places of a process's files without allocating.
+pub(super) struct Place([u8; Place::LENGTH]);
+
+impl Default for Place {
+    fn default() -> Self {
+        Self([0; Self::LENGTH])
+    }
+}
+
+impl Place {
+    /// Room for a number, a slash, and the longest name that is asked for.
+    const LENGTH: usize = 32;
+
+    /// Returns `PID/name`, or `PID` for an empty name.
+    pub(super) fn of(&mut self, pid: Pid, name: &str) -> &str {
+        use std::io::Write as _;
+        let mut rest = &mut self.0[..];
+        let written = if name.is_empty() { write!(rest, "{pid}") } else { write!(rest, "{pid}/{name}") };
+        debug_assert!(written.is_ok(), "longer than any file of a process: {name}");
+        let length = Self::LENGTH - rest.len();
+        std::str::from_utf8(&self.0[..length]).unwrap_or("0")
+    }
+}

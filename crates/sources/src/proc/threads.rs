@@ -1,0 +1,71 @@
+//! Threads of one process.
+
+use std::os::fd::OwnedFd;
+
+use gpuwhy_formats::proc::{self, Stat};
+use gpuwhy_model::process::Pid;
+use gpuwhy_model::reading::Reading;
+use gpuwhy_model::sample::{ProcessState, ThreadSample};
+
+use super::files::{reading, wait_channel};
+use super::root::{Place, ProcRoot};
+use crate::file::{ReadError, read_at};
+
+/// Reads the threads of a process, the oldest first, at most as many as given.
+pub(crate) fn threads(proc: &mut ProcRoot, pid: Pid, wanted: ThreadsWanted) -> Reading<Vec<ThreadSample>> {
+    let directory = match proc.open_directory(pid, "task") {
+        Ok(directory) => directory,
+        Err(error) => return reading(Err(error)),
+    };
+    let mut numbers = Vec::new();
+    let listed = proc.numbers_in(&directory, |number| {
+        if numbers.len() < wanted.at_most {
+            numbers.push(Pid(number));
+        }
+    });
+    if let Err(errno) = listed {
+        return reading(Err(ReadError::Io { path: format!("{pid}/task"), errno }));
+    }
+    // A thread that ends while it is read is left out.
+    Reading::Known(numbers.into_iter().filter_map(|tid| thread(proc, &directory, tid, wanted)).collect())
+}
+
+/// What is wanted of threads.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ThreadsWanted {
+    /// No more than so many.
+    pub(crate) at_most: usize,
+    /// How long each waited for a processor.
+    pub(crate) run_delay: bool,
+    /// Whether we have the right to see where they wait.
+    pub(crate) may_look: bool,
+}
+
+fn thread(proc: &mut ProcRoot, directory: &OwnedFd, tid: Pid, wanted: ThreadsWanted) -> Option<ThreadSample> {
+    let mut place = Place::default();
+    let bytes = read_at(directory, place.of(tid, "stat"), &mut proc.buffer).ok()?;
+    let Stat { state, cpu_ticks, .. } = proc::stat(bytes).ok()?;
+    let mut thread = ThreadSample {
+        tid,
+        name: proc::stat(bytes).ok()?.name(),
+        state: state.map_or_else(Reading::default, Reading::Known),
+        cpu_ticks,
+        ..ThreadSample::default()
+    };
+    // A thread that runs waits nowhere.
+    if state != Some(ProcessState::Running) {
+        let place = place.of(tid, "wchan");
+        let bytes = read_at(directory, place, &mut proc.buffer);
+        thread.wait_channel = wait_channel(
+            bytes.map_err(|errno| ReadError::Io { path: place.to_owned(), errno }),
+            wanted.may_look,
+        );
+    }
+    if wanted.run_delay
+        && let Ok(bytes) = read_at(directory, place.of(tid, "schedstat"), &mut proc.buffer)
+        && let Ok(nanoseconds) = proc::run_delay(bytes)
+    {
+        thread.run_delay_ns = Reading::Known(nanoseconds);
+    }
+    Some(thread)
+}

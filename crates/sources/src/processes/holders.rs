@@ -1,0 +1,103 @@
+//! Who has a device file of a card open: a sweep over the descriptors of all processes.
+
+use std::path::Path;
+
+use gpuwhy_model::process::Pid;
+use gpuwhy_model::reading::{Access, Reading};
+use gpuwhy_model::sample::DeviceHolder;
+
+use super::index::Index;
+use crate::proc::{ProcRoot, device_files};
+
+/// What a sweep found.
+#[derive(Debug, Default)]
+pub(crate) struct Holders {
+    found: Vec<DeviceHolder>,
+    /// Whether some processes were closed to us.
+    is_partial: bool,
+}
+
+impl Holders {
+    /// Sweeps all processes but our own child, which holds the files for our sake.
+    pub(super) fn sweep(proc: &mut ProcRoot, index: &Index, dev: &Path, own_child: Option<Pid>) -> Self {
+        // Names of descriptors are as their processes see them.
+        let prefix = format!("{}/", dev.display());
+        let mut holders = Self::default();
+        for row in index.rows() {
+            // Threads of the kernel descend from number 2 and hold nothing.
+            if row.pid == Pid(2) || row.parent == Pid(2) || Some(row.pid) == own_child {
+                continue;
+            }
+            match device_files(proc, row.pid, &prefix) {
+                Ok(devices) if devices.is_empty() => {}
+                Ok(devices) => {
+                    holders.found.push(DeviceHolder { pid: row.pid, start_ticks: row.start_ticks, devices });
+                }
+                Err(error) => holders.is_partial |= error.is_denied(),
+            }
+        }
+        holders
+    }
+
+    /// Returns the processes that hold a card itself, not only the driver's control file.
+    pub(super) fn card_holders(&self) -> impl Iterator<Item = Pid> {
+        self.found
+            .iter()
+            .filter(|holder| holder.devices.iter().any(|device| is_card(device)))
+            .map(|holder| holder.pid)
+    }
+
+    /// Returns the reading for a sample. A list with gaps would read as "nobody else".
+    pub(super) fn reading(self) -> Reading<Vec<DeviceHolder>> {
+        if self.is_partial { Reading::Denied(Access::Root) } else { Reading::Known(self.found) }
+    }
+}
+
+/// Returns whether a device file is a card (`/dev/nvidia3`) or its unified memory.
+fn is_card(device: &str) -> bool {
+    device
+        .strip_prefix("/dev/nvidia")
+        .is_some_and(|rest| rest == "-uvm" || rest.chars().next().is_some_and(|first| first.is_ascii_digit()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Holders;
+    use crate::nvml::Survivors;
+    use crate::proc::ProcRoot;
+    use crate::processes::index::Index;
+    use gpuwhy_model::process::Pid;
+    use std::os::unix::fs::symlink;
+    use std::path::Path;
+
+    #[test]
+    fn holders_of_cards_are_found_by_the_names_of_their_descriptors() {
+        let root = tempfile::tempdir().unwrap();
+        for (pid, files) in [
+            (10, &["/dev/nvidia0", "/dev/nvidiactl", "/dev/nvidia0", "socket:[1]"][..]),
+            (11, &["/dev/nvidiactl"]),
+            (12, &["/dev/null"]),
+            (13, &["/dev/nvidia1"]),
+        ] {
+            let directory = root.path().join(pid.to_string());
+            std::fs::create_dir_all(directory.join("fd")).unwrap();
+            std::fs::write(
+                directory.join("stat"),
+                format!("{pid} (x) S 1 1 1 0 -1 0 0 0 0 0 1 1 0 0 20 0 1 0 9 0 0\n"),
+            )
+            .unwrap();
+            for (number, file) in files.iter().enumerate() {
+                symlink(file, directory.join("fd").join(number.to_string())).unwrap();
+            }
+        }
+        let mut proc = ProcRoot::open(root.path()).unwrap();
+        let mut index = Index::default();
+        index.refresh(&mut proc, true, &mut Survivors::default()).unwrap();
+        let holders = Holders::sweep(&mut proc, &index, Path::new("/dev"), Some(Pid(13)));
+        assert_eq!(holders.card_holders().collect::<Vec<_>>(), [Pid(10)]);
+        let list = holders.reading().into_known().unwrap();
+        assert_eq!(list.len(), 2);
+        assert_eq!(list[0].devices, ["/dev/nvidia0", "/dev/nvidiactl"]);
+        assert_eq!(list[1].pid, Pid(11));
+    }
+}

@@ -1,0 +1,14 @@
+//! The GPU processes with their trees, as deep as each look needs.
+
+mod cgroups;
+mod description;
+mod holders;
+mod index;
+mod limits;
+mod suspicion;
+mod table;
+mod tree;
+
+pub(crate) use description::People;
+pub(crate) use holders::Holders;
+pub(crate) use table::{ProcessLook, Processes};

@@ -1,0 +1,303 @@
+//! One look at the GPU processes and their trees.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use gpuwhy_formats::proc::stat;
+use gpuwhy_model::process::Pid;
+use gpuwhy_model::reading::{Failure, Reading};
+use gpuwhy_model::sample::{CardSample, ProcessSample, ProcessState, ProcessTable, ReadTime};
+
+use super::cgroups::Hierarchies;
+use super::description::{Descriptions, People};
+use super::holders::Holders;
+use super::index::Index;
+use super::limits::{OPEN_FILES_PER_LOOK, THREADS_PER_LOOK, THREADS_PER_PROCESS};
+use super::suspicion::{Suspicion, TreeActivity};
+use super::tree::{Role, trees};
+use crate::host::Mounts;
+use crate::proc::{
+    MemoryReader, ProcRoot, ProcessDirectory, ThreadsWanted, mounts_in_use, reading, threads, wait_channel_of,
+};
+
+/// What a look at processes goes by.
+pub(crate) struct ProcessLook<'machine> {
+    pub(crate) at: ReadTime,
+    /// The cards with their clients, as far as the driver told.
+    pub(crate) cards: &'machine [CardSample],
+    /// Whether the driver's process numbers are those of the `/proc` that is read.
+    pub(crate) numbers_agree: bool,
+    /// Whether everything is read, or only what changes quickly.
+    pub(crate) is_full: bool,
+    /// Whether delays by block devices are counted; none where the kernel does not say.
+    pub(crate) delays_are_counted: Option<bool>,
+    pub(crate) ticks_per_second: u64,
+    pub(crate) mounts: &'machine Mounts,
+    pub(crate) sys: &'machine Path,
+    pub(crate) people: &'machine People,
+    /// The sweep over all descriptors, when there was one.
+    pub(crate) holders: Option<Holders>,
+}
+
+/// What is kept of the processes from look to look.
+#[derive(Debug)]
+pub(crate) struct Processes {
+    pub(crate) index: Index,
+    descriptions: Descriptions,
+    suspicion: Suspicion,
+    /// Processor time of each tree at the last look.
+    used: BTreeMap<Pid, u64>,
+    used_at: Option<ReadTime>,
+    /// Holders that the last sweep found, for as long as the driver names nobody.
+    holders: BTreeSet<Pid>,
+    /// Files that suspects were seen to have open.
+    file_mounts: BTreeMap<Pid, BTreeMap<String, u64>>,
+}
+
+impl Processes {
+    pub(crate) fn new(proc_root: &Path) -> Self {
+        Self {
+            index: Index::default(),
+            descriptions: Descriptions::new(MemoryReader::new(proc_root)),
+            suspicion: Suspicion::default(),
+            used: BTreeMap::new(),
+            used_at: None,
+            holders: BTreeSet::new(),
+            file_mounts: BTreeMap::new(),
+        }
+    }
+
+    /// Sweeps the descriptors of all processes.
+    pub(crate) fn sweep_holders(&self, proc: &mut ProcRoot, dev: &Path, own_child: Option<Pid>) -> Holders {
+        Holders::sweep(proc, &self.index, dev, own_child)
+    }
+
+    /// Reads the processes. The index must have been refreshed for this look.
+    pub(crate) fn look(
+        &mut self,
+        proc: &mut ProcRoot,
+        look: ProcessLook<'_>,
+        buffer: &mut Vec<u8>,
+    ) -> ProcessTable {
+        if let Some(holders) = &look.holders {
+            self.holders = holders.card_holders().collect();
+        }
+        let roles = trees(&self.index, &self.clients(&look));
+        let mut samples = read_stats(proc, &roles, &look);
+        let activity = self.activity(&samples, &roles, &look);
+        let suspects = self.suspicion.suspects(look.cards, &activity);
+        let is_suspect = |pid: Pid| {
+            let client = roles.get(&pid).and_then(|role| role.client(pid));
+            client.is_some_and(|client| suspects.contains(&client))
+        };
+        if look.is_full {
+            self.descriptions.write(proc, look.people, &mut samples, &roles);
+        }
+        let mut threads_left = THREADS_PER_LOOK;
+        let mut open_files_left = OPEN_FILES_PER_LOOK;
+        // Clients before their children: of many threads theirs are read first.
+        for is_client_turn in [true, false] {
+            for sample in &mut samples {
+                let role = roles.get(&sample.pid).copied().unwrap_or(Role::Ancestor);
+                if (role == Role::Client) != is_client_turn || role == Role::Ancestor {
+                    continue;
+                }
+                let may_look = look.people.may_see(self.descriptions.owner(sample.pid));
+                let is_suspect = is_suspect(sample.pid);
+                if look.is_full {
+                    read_counters(proc, sample, role);
+                }
+                if (look.is_full || is_suspect) && sample.state.known() != Some(&ProcessState::Running) {
+                    sample.wait_channel = wait_channel_of(proc, sample.pid, may_look);
+                }
+                if is_suspect {
+                    read_threads(proc, sample, &mut threads_left, look.is_full, may_look);
+                    self.read_open_files(proc, sample, &mut open_files_left, &look);
+                }
+                if look.is_full
+                    && let Some(mounts) = self.file_mounts.get(&sample.pid)
+                {
+                    sample.file_mounts = Reading::Known(mounts.clone());
+                }
+            }
+        }
+        let cgroups = if look.is_full {
+            Hierarchies::of(look.mounts, look.sys).read(&samples, buffer)
+        } else {
+            Vec::new()
+        };
+        ProcessTable {
+            processes: samples,
+            listed: Reading::Known(self.index.listed()),
+            device_holders: look.holders.map_or_else(Reading::default, Holders::reading),
+            cgroups,
+        }
+    }
+
+    /// Returns the GPU processes: those that the driver names, or those that hold cards where it names nobody.
+    fn clients(&self, look: &ProcessLook<'_>) -> BTreeSet<Pid> {
+        let mut clients = self.holders.clone();
+        if look.numbers_agree {
+            let named = look.cards.iter().flat_map(|card| card.clients.known().into_iter().flatten());
+            clients.extend(named.map(|client| client.pid));
+        }
+        clients
+    }
+
+    /// Returns what each client's tree has done since the last look.
+    fn activity(
+        &mut self,
+        samples: &[ProcessSample],
+        roles: &BTreeMap<Pid, Role>,
+        look: &ProcessLook<'_>,
+    ) -> BTreeMap<Pid, TreeActivity> {
+        let mut used: BTreeMap<Pid, u64> = BTreeMap::new();
+        let mut activity: BTreeMap<Pid, TreeActivity> = BTreeMap::new();
+        for sample in samples {
+            let Some(client) = roles.get(&sample.pid).and_then(|role| role.client(sample.pid)) else {
+                continue;
+            };
+            *used.entry(client).or_default() += sample.cpu_ticks;
+            activity.entry(client).or_default().is_blocked |=
+                sample.state.known() == Some(&ProcessState::Blocked);
+        }
+        let seconds = self.used_at.map_or(0.0, |before| look.at.seconds_since(&before));
+        if seconds > 0.0 && look.ticks_per_second > 0 {
+            for (client, ticks) in &used {
+                let Some(before) = self.used.get(client) else {
+                    continue;
+                };
+                let cores = ticks.saturating_sub(*before) as f64 / look.ticks_per_second as f64 / seconds;
+                activity.entry(*client).or_default().cores = Some(cores);
+            }
+        }
+        self.used = used;
+        self.used_at = Some(look.at);
+        activity
+    }
+
+    /// Looks which stores a suspect reads from, and keeps the fullest answer: a loader opens each file only briefly.
+    fn read_open_files(
+        &mut self,
+        proc: &mut ProcRoot,
+        sample: &ProcessSample,
+        left: &mut usize,
+        look: &ProcessLook<'_>,
+    ) {
+        let is_blocked = sample.state.known() == Some(&ProcessState::Blocked);
+        if *left == 0 || !(look.is_full || is_blocked) {
+            return;
+        }
+        *left -= 1;
+        if let Ok(mounts) = mounts_in_use(proc, sample.pid, look.mounts) {
+            let kept = self.file_mounts.entry(sample.pid).or_default();
+            if mounts.values().sum::<u64>() >= kept.values().sum() {
+                *kept = mounts;
+            }
+        }
+    }
+}
+
+/// Reads the stat files of all processes with a role. One that has ended is left out.
+fn read_stats(
+    proc: &mut ProcRoot,
+    roles: &BTreeMap<Pid, Role>,
+    look: &ProcessLook<'_>,
+) -> Vec<ProcessSample> {
+    let now_ticks = look.at.boot_ns / 1_000_000 * look.ticks_per_second / 1000;
+    let mut samples = Vec::with_capacity(roles.len());
+    for pid in roles.keys() {
+        let Ok(Ok(stat)) = proc.read_of(*pid, "stat").map(stat) else {
+            continue;
+        };
+        let age_ticks = now_ticks.saturating_sub(stat.start_ticks);
+        samples.push(ProcessSample {
+            pid: *pid,
+            start_ticks: stat.start_ticks,
+            parent: stat.parent,
+            group: stat.group,
+            session: stat.session,
+            terminal: stat.terminal,
+            state: stat.state.map_or_else(Reading::default, Reading::Known),
+            name: stat.name(),
+            cpu_ticks: stat.cpu_ticks,
+            thread_count: stat.thread_count,
+            block_delay_ticks: block_delay(
+                stat.block_delay_ticks,
+                look.delays_are_counted,
+                age_ticks,
+                stat.thread_count,
+            ),
+            ..ProcessSample::default()
+        });
+    }
+    samples
+}
+
+/// Returns the block-I/O delay, which is nothing at all while the kernel does not count it.
+fn block_delay(ticks: Option<u64>, is_counted: Option<bool>, age_ticks: u64, threads: u64) -> Reading<u64> {
+    let Some(ticks) = ticks else {
+        return Reading::Unsupported;
+    };
+    // Kernels before 5.14 have no switch and count from boot, unless told not to: then it stays 0.
+    if is_counted == Some(false) || (is_counted.is_none() && ticks == 0) {
+        return Reading::Unsupported;
+    }
+    // The kernel's rounding may add a tick or two.
+    if ticks > (age_ticks + 2).saturating_mul(threads.max(1)) {
+        return Reading::Failed(Failure::Implausible { value: format!("{ticks} ticks of {age_ticks}") });
+    }
+    Reading::Known(ticks)
+}
+
+/// Reads the counters whose growth is judged; the resident memory only of clients, since it costs the most.
+fn read_counters(proc: &mut ProcRoot, sample: &mut ProcessSample, role: Role) {
+    let directory = match ProcessDirectory::open(proc, sample.pid) {
+        Ok(directory) => directory,
+        Err(error) => {
+            sample.io = reading(Err(error));
+            return;
+        }
+    };
+    sample.io = directory.io(proc);
+    sample.run_delay_ns = directory.run_delay(proc);
+    if role == Role::Client {
+        sample.resident = reading(directory.status(proc))
+            .and_then(|status| status.resident.map_or(Reading::Unsupported, Reading::Known));
+    }
+}
+
+fn read_threads(
+    proc: &mut ProcRoot,
+    sample: &mut ProcessSample,
+    left: &mut usize,
+    run_delay: bool,
+    may_look: bool,
+) {
+    // A process of one thread has told all about it already.
+    if *left == 0 || sample.thread_count <= 1 {
+        return;
+    }
+    let wanted = ThreadsWanted { at_most: THREADS_PER_PROCESS.min(*left), run_delay, may_look };
+    sample.threads = threads(proc, sample.pid, wanted);
+    *left -= sample.threads.known().map_or(0, Vec::len).min(*left);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::block_delay;
+    use gpuwhy_model::reading::{Failure, Reading};
+
+    #[test]
+    fn a_delay_is_only_believed_where_it_is_counted_and_possible() {
+        assert_eq!(block_delay(Some(0), Some(false), 100, 1), Reading::Unsupported);
+        assert_eq!(block_delay(Some(0), None, 100, 1), Reading::Unsupported);
+        assert_eq!(block_delay(None, Some(true), 100, 1), Reading::Unsupported);
+        assert_eq!(block_delay(Some(0), Some(true), 100, 1), Reading::Known(0));
+        assert_eq!(block_delay(Some(40), None, 100, 1), Reading::Known(40));
+        assert!(matches!(
+            block_delay(Some(400), Some(true), 100, 2),
+            Reading::Failed(Failure::Implausible { .. })
+        ));
+    }
+}
