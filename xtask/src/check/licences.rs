@@ -8,6 +8,7 @@ use crate::metadata::Metadata;
 const ALLOWED: &[&str] = &[
     "0BSD",
     "Apache-2.0",
+    "BSD-2-Clause",
     "BSD-3-Clause",
     "CDLA-Permissive-2.0",
     "ISC",
