@@ -2,10 +2,13 @@
 //!
 //! Every parser takes bytes or text that somebody else has read, and never guesses a value that was not there.
 
+mod format;
 mod malformed;
 
 pub mod kernel_log;
+pub mod nvidia_smi_xml;
 pub mod proc;
 pub mod recording;
 
+pub use format::{Format, FormatError, recognise};
 pub use malformed::Malformed;

@@ -7,10 +7,14 @@ use gpuwhy_model::sample::Sample;
 /// Masks all free text that is not masked by its own type.
 pub(super) fn mask(sample: &mut Sample) {
     if let Reading::Known(lines) = &mut sample.kernel_log.value {
-        lines.iter_mut().for_each(|line| mask_text(&mut line.text));
+        for line in lines {
+            mask_text(&mut line.text);
+        }
     }
     if let Reading::Known(mounts) = &mut sample.mounts.value {
-        mounts.iter_mut().for_each(|mount| mask_text(&mut mount.source));
+        for mount in mounts {
+            mask_text(&mut mount.source);
+        }
     }
     if let Reading::Known(table) = &mut sample.processes.value {
         for process in &mut table.processes {
@@ -23,7 +27,9 @@ pub(super) fn mask(sample: &mut Sample) {
     if let Reading::Known(nvml) = &mut sample.nvml.value {
         for card in &mut nvml.cards {
             if let Reading::Known(clients) = &mut card.clients {
-                clients.iter_mut().for_each(|client| mask_reading(&mut client.name));
+                for client in clients {
+                    mask_reading(&mut client.name);
+                }
             }
         }
     }

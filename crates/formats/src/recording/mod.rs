@@ -8,6 +8,7 @@ mod masking;
 mod reader;
 mod writer;
 
+pub(crate) use input::ZSTD_MAGIC;
 pub use reader::{End, Reader};
 pub use writer::Writer;
 

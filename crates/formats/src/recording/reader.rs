@@ -323,9 +323,6 @@ mod tests {
     #[test]
     fn numbers_come_back_exactly() {
         let mut exact = sample(1);
-        let mut host = gpuwhy_model::sample::HostSample::default();
-        host.cpus = Reading::Known(3);
-        exact.host.value = Reading::Known(host);
         let mut table = gpuwhy_model::sample::ProcessTable::default();
         table.cgroups.push(gpuwhy_model::sample::CgroupSample {
             cpu_quota_cores: Reading::Known(0.1 + 0.2),

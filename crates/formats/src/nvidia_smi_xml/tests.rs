@@ -1,0 +1,275 @@
+use gpuwhy_model::reading::{Access, Failure, Reading};
+use gpuwhy_model::sample::{CardKind, ClientKind, ClockReasons};
+use gpuwhy_model::scene::{Card, SourceKind};
+use gpuwhy_model::units::{Bytes, Celsius, Watts};
+
+use super::read;
+
+/// A document with one card that holds the given elements.
+fn with_card(elements: &str) -> String {
+    format!(
+        "<?xml version=\"1.0\" ?>\n<!DOCTYPE nvidia_smi_log SYSTEM \"nvsmi_device_v12.dtd\">\n<nvidia_smi_log>\n\
+         <timestamp>Mon Nov  2 08:05:09 2026</timestamp>\n<driver_version>550.1</driver_version>\n\
+         <attached_gpus>1</attached_gpus>\n<gpu id=\"00000000:65:00.0\">\n{elements}\n</gpu>\n</nvidia_smi_log>\n"
+    )
+}
+
+fn card(elements: &str) -> Card {
+    read(&with_card(elements)).unwrap().cards.remove(0)
+}
+
+#[test]
+fn a_single_look_says_where_it_comes_from() {
+    let scene = read(&with_card("")).unwrap();
+    assert_eq!(scene.provenance.source, SourceKind::Text);
+    assert_eq!(scene.provenance.inputs, ["nvidia-smi -q -x"]);
+    assert_eq!(scene.window.taken_at.to_string(), "2026-11-02T08:05:09Z");
+    assert_eq!((scene.window.samples, scene.window.end_boot_ns), (1, None));
+    assert_eq!(scene.machine.driver.library, Reading::Known(()));
+    assert_eq!(scene.machine.driver.version, Reading::Known("550.1".into()));
+    assert!(scene.machine.driver.cuda_version.is_not_in_source());
+    assert!(scene.machine.driver.init_ms.is_not_in_source());
+    assert!(scene.host.cpus.is_not_in_source());
+    assert_eq!(scene.cards[0].pci_address, Reading::Known("0000:65:00.0".into()));
+    assert!(scene.cards[0].memory.is_not_in_source());
+    assert!(scene.cards[0].clients.is_not_in_source());
+    assert!(scene.cards[0].clock_reasons.is_not_in_source());
+}
+
+#[test]
+fn words_instead_of_values_say_why() {
+    let temperature = |text: &str| {
+        card(&format!("<temperature><gpu_temp>{text}</gpu_temp></temperature>"))
+            .temperature
+            .map(|trend| trend.last)
+    };
+    assert_eq!(temperature("41 C"), Reading::Known(Celsius(41.0)));
+    assert_eq!(temperature("-4 C"), Reading::Known(Celsius(-4.0)));
+    for words in
+        ["N/A", "[N/A]", "Not Supported", "[Not Supported]", "Requested functionality has been deprecated"]
+    {
+        assert_eq!(temperature(words), Reading::Unsupported, "{words}");
+    }
+    assert_eq!(temperature("Insufficient Permissions"), Reading::Denied(Access::Root));
+    for (words, code) in [
+        ("Unknown Error", 999),
+        ("[Unknown Error]", 999),
+        ("ERR!", 999),
+        ("GPU is lost", 15),
+        ("[GPU is lost]", 15),
+    ] {
+        assert_eq!(
+            temperature(words),
+            Reading::Failed(Failure::Nvml { call: "gpu_temp".into(), code }),
+            "{words}"
+        );
+    }
+    for words in ["41", "C", "41 F", "hot", "1e999 C", "NaN C"] {
+        assert!(matches!(temperature(words), Reading::Failed(Failure::Syntax { line: 8, .. })), "{words}");
+    }
+    assert!(temperature("").is_not_in_source());
+}
+
+#[test]
+fn words_instead_of_a_section_stand_for_all_its_values() {
+    let lost = card("<utilization>GPU is lost</utilization><temperature>N/A</temperature>");
+    assert!(matches!(lost.busy, Reading::Failed(Failure::Nvml { code: 15, .. })));
+    assert_eq!(lost.temperature_limits.slowdown, Reading::Unsupported);
+    assert_eq!(card("<clocks_event_reasons>N/A</clocks_event_reasons>").clock_reasons, Reading::Unsupported);
+}
+
+#[test]
+fn one_lost_value_means_a_lost_card() {
+    let lost = card("<fabric><state>GPU is lost</state></fabric><uuid>GPU-1</uuid>");
+    assert!(matches!(lost.handle, Reading::Failed(Failure::Nvml { code: 15, .. })));
+    assert_eq!(lost.uuid, Reading::Known("GPU-1".into()));
+}
+
+#[test]
+fn a_card_without_any_vital_value_does_not_answer() {
+    let silent = card(
+        "<fb_memory_usage><total>Unknown Error</total><used>0 MiB</used><free>0 MiB</free></fb_memory_usage>\
+         <utilization><gpu_util>Unknown Error</gpu_util></utilization>\
+         <temperature><gpu_temp>Unknown Error</gpu_temp></temperature>",
+    );
+    assert!(matches!(silent.handle, Reading::Failed(Failure::Nvml { code: 999, .. })));
+    let talking = card(
+        "<utilization><gpu_util>Unknown Error</gpu_util></utilization>\
+         <temperature><gpu_temp>30 C</gpu_temp></temperature>",
+    );
+    assert_eq!(talking.handle, Reading::Known(()));
+}
+
+#[test]
+fn power_is_found_under_old_and_new_names() {
+    let old = card(
+        "<power_readings><power_draw>100.50 W</power_draw><power_limit>250.00 W</power_limit>\
+         <enforced_power_limit>200.00 W</enforced_power_limit></power_readings>",
+    );
+    assert_eq!(old.power.map(|trend| trend.last), Reading::Known(Watts(100.5)));
+    assert_eq!(old.power_limits.enforced, Reading::Known(Watts(200.0)));
+    assert!(old.power_limits.default.is_not_in_source());
+    let new = card(
+        "<gpu_power_readings><average_power_draw>N/A</average_power_draw><instant_power_draw>70.10 W\
+         </instant_power_draw><current_power_limit>300.00 W</current_power_limit></gpu_power_readings>",
+    );
+    assert_eq!(new.power.map(|trend| trend.last), Reading::Known(Watts(70.1)));
+    assert_eq!(new.power_limits.enforced, Reading::Known(Watts(300.0)));
+    let none = card("<gpu_power_readings><average_power_draw>N/A</average_power_draw></gpu_power_readings>");
+    assert_eq!(none.power, Reading::Unsupported);
+}
+
+#[test]
+fn reasons_are_bits_under_old_and_new_names() {
+    for kind in ["event", "throttle"] {
+        let card = card(&format!(
+            "<clocks_{kind}_reasons><clocks_{kind}_reason_gpu_idle>Not Active</clocks_{kind}_reason_gpu_idle>\
+             <clocks_{kind}_reason_hw_power_brake_slowdown>Active</clocks_{kind}_reason_hw_power_brake_slowdown>\
+             <clocks_{kind}_reason_hw_slowdown>Active</clocks_{kind}_reason_hw_slowdown>\
+             <clocks_{kind}_reason_sync_boost>N/A</clocks_{kind}_reason_sync_boost></clocks_{kind}_reasons>"
+        ));
+        let bits = ClockReasons::POWER_BRAKE | ClockReasons::HARDWARE_SLOWDOWN;
+        assert_eq!(card.clock_reasons, Reading::Known(ClockReasons(bits)));
+    }
+    let all_absent = card(
+        "<clocks_event_reasons><clocks_event_reason_gpu_idle>N/A</clocks_event_reason_gpu_idle></clocks_event_reasons>",
+    );
+    assert_eq!(all_absent.clock_reasons, Reading::Unsupported);
+}
+
+#[test]
+fn processes_are_listed_with_masked_names() {
+    let card = card(
+        "<fb_memory_usage><total>1000 MiB</total><reserved>10 MiB</reserved><used>300 MiB</used><free>690 MiB</free>\
+         </fb_memory_usage><processes>\
+         <process_info><pid>7</pid><type>C</type><process_name>run --token hunter2 &amp;&#27;[1m</process_name>\
+         <used_memory>200 MiB</used_memory></process_info>\
+         <process_info><pid>8</pid><type>C+G</type><process_name>screen</process_name>\
+         <used_memory>60 MiB</used_memory></process_info>\
+         <process_info><pid>9</pid><type>M+C</type><process_name>N/A</process_name>\
+         <used_memory>0 MiB</used_memory></process_info>\
+         <process_info><pid>N/A</pid><used_memory>1 MiB</used_memory></process_info></processes>",
+    );
+    let clients = card.known_clients();
+    assert_eq!(clients.len(), 3);
+    assert_eq!(clients[0].name, Reading::Known("run --token *** &\\u{1b}[1m".into()));
+    assert_eq!(clients[0].memory, Reading::Known(Bytes::from_mebibytes(200)));
+    assert_eq!(
+        [clients[0].kind, clients[1].kind, clients[2].kind],
+        [ClientKind::Compute, ClientKind::Graphics, ClientKind::Mps]
+    );
+    assert_eq!(clients[2].name, Reading::Unsupported);
+    assert_eq!(card.unexplained, Reading::Known(Bytes::from_mebibytes(40)));
+}
+
+#[test]
+fn a_list_of_processes_may_be_empty_or_missing() {
+    assert_eq!(card("<processes>\n</processes>").clients, Reading::Known(Vec::new()));
+    assert_eq!(card("<processes />").clients, Reading::Known(Vec::new()));
+    assert_eq!(card("<processes>N/A</processes>").clients, Reading::Unsupported);
+    assert_eq!(
+        card("<processes>Insufficient Permissions</processes>").clients,
+        Reading::Denied(Access::Root)
+    );
+}
+
+#[test]
+fn instances_are_cards_with_a_parent() {
+    let memory = |used| {
+        format!(
+            "<fb_memory_usage><total>100 MiB</total><reserved>0 MiB</reserved><used>{used} MiB</used>\
+             <free>1 MiB</free></fb_memory_usage>"
+        )
+    };
+    let device = |index, instance, used| {
+        format!(
+            "<mig_device><index>{index}</index><gpu_instance_id>{instance}</gpu_instance_id>\
+             <compute_instance_id>0</compute_instance_id>{}</mig_device>",
+            memory(used)
+        )
+    };
+    let process = |pid, instance| {
+        format!(
+            "<process_info><gpu_instance_id>{instance}</gpu_instance_id><compute_instance_id>0</compute_instance_id>\
+             <pid>{pid}</pid><type>C</type><used_memory>5 MiB</used_memory></process_info>"
+        )
+    };
+    let elements = format!(
+        "<mig_mode><current_mig>Enabled</current_mig></mig_mode><mig_devices>{}{}</mig_devices><processes>{}{}\
+         </processes>",
+        device(0, 3, 20),
+        device(1, 4, 30),
+        process(11, 3),
+        process(12, 4)
+    );
+    let scene = read(&with_card(&elements)).unwrap();
+    let seen: Vec<_> = scene
+        .cards
+        .iter()
+        .map(|card| {
+            (
+                card.kind,
+                card.parent,
+                card.index,
+                card.known_clients().iter().map(|client| client.pid.0).collect(),
+            )
+        })
+        .collect();
+    assert_eq!(
+        seen,
+        [
+            (CardKind::Card, None, 0, vec![11, 12]),
+            (CardKind::MigInstance, Some(0), 0, vec![11]),
+            (CardKind::MigInstance, Some(0), 1, vec![12]),
+        ]
+    );
+    assert_eq!(scene.cards[2].memory.known().unwrap().used, Bytes::from_mebibytes(30));
+    assert_eq!(scene.cards[0].mig_enabled, Reading::Known(true));
+}
+
+#[test]
+fn some_of_the_cards_are_named_by_their_device_files() {
+    let gpu = |minor: &str| format!("<gpu><minor_number>{minor}</minor_number></gpu>");
+    let indices = |attached: u32, minors: &[&str]| {
+        let gpus: String = minors.iter().map(|minor| gpu(minor)).collect();
+        let text =
+            format!("<nvidia_smi_log><attached_gpus>{attached}</attached_gpus>{gpus}</nvidia_smi_log>");
+        read(&text).unwrap().cards.iter().map(|card| card.index).collect::<Vec<u32>>()
+    };
+    assert_eq!(indices(8, &["5", "7"]), [5, 7]);
+    assert_eq!(indices(8, &["5", "N/A"]), [0, 1]);
+    assert_eq!(indices(2, &["1", "0"]), [0, 1]);
+}
+
+#[test]
+fn what_stands_around_the_document_is_left_out() {
+    let text =
+        format!("$ nvidia-smi -q -x\n{}WARNING: infoROM is corrupted at gpu 0000:65:00.0\n", with_card(""));
+    assert_eq!(read(&text).unwrap().cards.len(), 1);
+    assert_eq!(read(&format!("\u{feff}{}", with_card(""))).unwrap().cards.len(), 1);
+}
+
+#[test]
+fn errors_say_what_where_and_what_was_expected() {
+    let bomb = "<?xml version=\"1.0\"?>\n<!DOCTYPE nvidia_smi_log [<!ENTITY a \"aaaa\"><!ENTITY b \"&a;&a;\">]>\n\
+                <nvidia_smi_log><gpu>&b;</gpu></nvidia_smi_log>";
+    let deep = format!("<nvidia_smi_log>{}", "<a>".repeat(100_000));
+    let foreign_entity = with_card("<uuid>&b;</uuid>");
+    let swapped = with_card("<uuid>1</name>");
+    let cut = with_card("");
+    let cut = &cut[..cut.find("</gpu>").unwrap()];
+    for (text, error) in [
+        ("", "line 1: expected `<nvidia_smi_log>`, found the end of the text"),
+        ("hello\nworld\n", "line 3: expected `<nvidia_smi_log>`, found the end of the text"),
+        ("<html>\n</html>", "line 1: expected `<nvidia_smi_log>`, found `<html>`"),
+        ("<nvidia_smi_log/>", "line 1: expected `<driver_version>` or `<gpu>`, found none in the document"),
+        (cut, "line 9: expected `</gpu>`, found the end of the text"),
+        (&swapped, "line 8: expected `</uuid>`, found `</name>`"),
+        (&foreign_entity, "line 8: expected one of XML's own entities, found `&b;`"),
+        (bomb, "line 2: expected no definitions in the document type, found some"),
+        (&deep, "line 1: expected elements at most 32 deep, found deeper ones"),
+    ] {
+        assert_eq!(read(text).unwrap_err().to_string(), format!("nvidia-smi -q -x, {error}"));
+    }
+    assert!(read("<nvidia_smi_log><gpu <").unwrap_err().to_string().contains("expected well-formed XML"));
+}

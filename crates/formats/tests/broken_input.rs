@@ -1,0 +1,141 @@
+//! Inputs that are cut anywhere or damaged: no parser may panic, and what is whole stays right.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests outside of a test function")]
+
+use gpuwhy_formats::{kernel_log, nvidia_smi_xml, proc, recognise, recording};
+use gpuwhy_model::sample::{ReadTime, Sample};
+use proptest::prelude::*;
+
+const DOCUMENT: &str = r#"<?xml version="1.0" ?>
+<!DOCTYPE nvidia_smi_log SYSTEM "nvsmi_device_v13.dtd">
+<nvidia_smi_log>
+	<timestamp>Mon Nov  2 08:05:09 2026</timestamp>
+	<driver_version>580.1</driver_version>
+	<attached_gpus>2</attached_gpus>
+	<gpu id="00000000:65:00.0">
+		<product_name>Card &amp; Co</product_name>
+		<mig_mode><current_mig>Enabled</current_mig></mig_mode>
+		<mig_devices><mig_device><index>0</index><gpu_instance_id>3</gpu_instance_id></mig_device></mig_devices>
+		<pci><pci_bus_id>00000000:65:00.0</pci_bus_id><replay_counter>7</replay_counter><tx_util>5 KB/s</tx_util></pci>
+		<performance_state>P0</performance_state>
+		<clocks_event_reasons><clocks_event_reason_gpu_idle>Active</clocks_event_reason_gpu_idle></clocks_event_reasons>
+		<fb_memory_usage><total>100 MiB</total><used>60 MiB</used><free>40 MiB</free></fb_memory_usage>
+		<utilization><gpu_util>50 %</gpu_util></utilization>
+		<temperature><gpu_temp>40 C</gpu_temp></temperature>
+		<gpu_power_readings><average_power_draw>88.5 W</average_power_draw></gpu_power_readings>
+		<processes><process_info><pid>7</pid><type>C</type><process_name>python</process_name>
+			<used_memory>60 MiB</used_memory></process_info></processes>
+	</gpu>
+	<gpu id="00000000:66:00.0"><utilization>GPU is lost</utilization></gpu>
+</nvidia_smi_log>
+"#;
+
+fn recorded(number: u64) -> Vec<u8> {
+    let mut writer = recording::Writer::new(Vec::new()).unwrap();
+    for boot_ns in 0..number {
+        writer.write(&Sample::empty(ReadTime { boot_ns, ..ReadTime::default() })).unwrap();
+    }
+    writer.finish().unwrap()
+}
+
+/// Reads everything that takes bytes; only that it returns counts.
+fn read_as_everything(bytes: &[u8]) {
+    let _ = proc::stat(bytes);
+    let _ = proc::status(bytes);
+    let _ = proc::io(bytes);
+    let _ = proc::run_delay(bytes);
+    let _ = proc::wait_channel(bytes);
+    let _ = proc::name(bytes);
+    let _ = proc::command_line(bytes).line();
+    let _ = proc::environment(bytes);
+    let _ = proc::cgroup_paths(bytes);
+    let _ = proc::cpu_max(bytes);
+    let _ = proc::cpu_quota(bytes, bytes);
+    let _ = proc::throttling(bytes);
+    let _ = proc::pressure(bytes);
+    let _ = proc::meminfo(bytes);
+    let _ = proc::processors(bytes);
+    let _ = proc::processor_count(bytes);
+    let _ = proc::mounts(bytes);
+    let _ = proc::modules(bytes);
+    let _ = proc::nvidia_module_version(bytes);
+    let _ = proc::users(bytes);
+    let _ = proc::namespace_number(bytes);
+    let _ = proc::hexadecimal(bytes);
+    for line in kernel_log::kmsg_records(bytes).flatten() {
+        let _ = kernel_log::is_about_cards(&line.text);
+        let _ = kernel_log::xid(&line.text);
+        let _ = kernel_log::hung_task(&line.text);
+        let _ = kernel_log::fallen_off_the_bus(&line.text);
+    }
+    let _ = recognise(bytes);
+    let _ = recording::Reader::new(bytes).map(Iterator::count);
+    let _ = nvidia_smi_xml::read(&String::from_utf8_lossy(bytes));
+}
+
+#[test]
+fn a_document_cut_anywhere_is_one_error() {
+    let end = DOCUMENT.rfind("</nvidia_smi_log>").unwrap() + "</nvidia_smi_log>".len();
+    for length in 0..end {
+        let error = nvidia_smi_xml::read(&DOCUMENT[..length]).unwrap_err();
+        let lines = DOCUMENT[..length].matches('\n').count() as u64 + 1;
+        assert!(error.line <= lines, "{length}: {error}");
+        assert!(!error.expected.is_empty() && !error.found.is_empty());
+    }
+    let whole = nvidia_smi_xml::read(&DOCUMENT[..end]).unwrap();
+    assert_eq!(whole.cards.len(), 3);
+}
+
+proptest! {
+    #[test]
+    fn any_bytes_are_survived(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+        read_as_everything(&bytes);
+    }
+
+    #[test]
+    fn a_damaged_document_is_survived(changes in prop::collection::vec((0..DOCUMENT.len(), any::<u8>()), 1..8)) {
+        let mut bytes = DOCUMENT.as_bytes().to_vec();
+        for (place, byte) in changes {
+            bytes[place] = byte;
+        }
+        read_as_everything(&bytes);
+    }
+
+    #[test]
+    fn a_damaged_recording_gives_whole_samples_or_an_error(
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..4),
+        length in any::<prop::sample::Index>(),
+    ) {
+        let mut bytes = recorded(5);
+        bytes.truncate(length.index(bytes.len()) + 1);
+        for (place, byte) in changes {
+            let place = place.index(bytes.len());
+            bytes[place] = byte;
+        }
+        if let Ok(samples) = recording::Reader::new(bytes.as_slice()) {
+            prop_assert!(samples.count() <= 7);
+        }
+    }
+
+    #[test]
+    fn numbers_between_blanks_never_make_a_wrong_stat(
+        name in prop::collection::vec(any::<u8>(), 0..16),
+        numbers in prop::collection::vec(any::<i64>(), 0..60),
+    ) {
+        let numbers: Vec<String> = numbers.iter().map(ToString::to_string).collect();
+        let mut file = b"77 (".to_vec();
+        file.extend(&name);
+        file.extend(format!(") S {}\n", numbers.join(" ")).as_bytes());
+        if let Ok(stat) = proc::stat(&file) {
+            prop_assert_eq!(stat.pid.0, 77);
+            prop_assert_eq!(stat.raw_name(), &name[..]);
+            prop_assert_eq!(stat.start_ticks.to_string(), numbers[18].clone());
+        }
+    }
+
+    #[test]
+    fn a_secret_never_stays(secret in "[a-z]{3}[0-9][A-Za-z0-9]{18,30}", before in "[a-z]{1,8}", joint in "[ =\0]") {
+        let line = proc::command_line(format!("{before}\0--api-key{joint}{secret}\0--lr\x003\0").as_bytes()).line();
+        prop_assert!(!line.contains(&secret), "{}", line);
+    }
+}
