@@ -28,7 +28,7 @@ pub(super) fn cards(samples: &[Sample]) -> Vec<Card> {
     for sample in samples {
         for card in sample.nvml.value.known().into_iter().flat_map(|nvml| &nvml.cards) {
             // Instances share their card's index space; their UUID tells them apart.
-            let instance = card.parent.and(card.uuid.known()).cloned().unwrap_or_default();
+            let instance = card.parent.map_or_else(String::new, |_| instance_name(card));
             looks
                 .entry((card.parent.unwrap_or(card.index), card.parent, instance))
                 .or_default()
@@ -38,6 +38,11 @@ pub(super) fn cards(samples: &[Sample]) -> Vec<Card> {
     let span = Span { start_us: micros(&first.taken), end_us: micros(&last.taken) };
     let library = last.nvml.value.absence();
     looks.into_values().filter_map(|looks| over_window(&looks, span, library.as_ref())).collect()
+}
+
+/// Returns what tells an instance from its neighbours: some inputs give no UUID of instances.
+fn instance_name(card: &CardSample) -> String {
+    card.uuid.known().cloned().unwrap_or_else(|| card.index.to_string())
 }
 
 /// The window on the calendar clock, which the card's time stamps follow.
