@@ -73,8 +73,10 @@ impl Count {
             return !result.starts_with("ok");
         }
         if let Some(summary) = words.strip_prefix("Summary [") {
-            self.passed += number_before(summary, "passed");
-            self.failed += number_before(summary, "failed") + number_before(summary, "timed");
+            // Each test was a run of its own, with a result that is counted already.
+            self.passed = number_before(summary, "passed");
+            self.failed = number_before(summary, "failed") + number_before(summary, "timed");
+            self.ignored = number_before(summary, "skipped");
             return true;
         }
         if is_skip(words) {
@@ -141,6 +143,7 @@ mod tests {
     #[test]
     fn the_quick_runner_is_understood() {
         let output = "        PASS [   0.010s] gpuwhy-model trend::tests::x\n  stdout ───\n    skipped: no files\n\
+                      test result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 3 filtered out\n\
                            Summary [   9.182s] 29 tests run: 27 passed (1 slow), 1 failed, 1 timed out, 0 skipped\n";
         assert_eq!(tally_of(output), Tally { passed: 26, failed: 2, skipped: 1 });
     }
