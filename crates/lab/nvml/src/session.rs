@@ -13,7 +13,8 @@ use crate::code::{Answer, Code};
 use crate::device::Device;
 use crate::location::own_box;
 
-/// What is known since the first call: the board's faults count calls even before initialisation.
+/// What is known since the first call and until the process ends: the board's faults count calls even while the
+/// library is not initialised.
 struct Faults {
     directory: BoxDirectory,
     board: Board,
@@ -85,7 +86,6 @@ pub(crate) fn shut_down(function: &'static str) -> Code {
         library.initialisations = library.initialisations.saturating_sub(1);
         if library.initialisations == 0 {
             library.session = None;
-            library.faults = None;
         }
         Ok(())
     })

@@ -169,6 +169,11 @@ impl Client {
         self.own().map_or(0, |(card, _)| self.machine.look(card).free_bytes)
     }
 
+    /// Whether the card fell off the bus: kernels and copies then end early, and a real program would fail.
+    pub fn is_lost(&self) -> bool {
+        self.own().is_none_or(|(card, _)| self.machine.is_lost(card))
+    }
+
     /// Runs `kernel` and returns how long it really took: longer at lower clocks, and when others compute on
     /// the card too.
     pub fn run_kernel(&self, kernel: &Kernel) -> Duration {
@@ -208,10 +213,10 @@ impl Client {
                 (!is_done).then(|| self.machine.time_left(card, slot))
             });
             let Some(left) = left else { return };
+            std::thread::sleep(left.min(LONGEST_SLEEP));
             if self.machine.is_lost(card) {
                 return;
             }
-            std::thread::sleep(left.min(LONGEST_SLEEP));
         }
     }
 
