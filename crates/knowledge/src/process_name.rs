@@ -17,10 +17,16 @@ pub enum Role {
     Loader,
     /// Main thread of a training program.
     Main,
+    /// Drives the card.
+    Driving,
     /// Collective communication.
     Communication,
     /// Starts the ranks of a job.
     Launcher,
+    /// Serves a model.
+    Server,
+    /// Belongs to a run and neither loads data nor computes.
+    Helper,
     /// A shell, or what runs a command as somebody else.
     Shell,
     /// Keeps terminals alive.
