@@ -119,6 +119,12 @@ impl From<crate::units::Cores> for Arg {
     }
 }
 
+impl From<crate::units::BytesPerSecond> for Arg {
+    fn from(rate: crate::units::BytesPerSecond) -> Self {
+        Self::BytesPerSecond(rate.0)
+    }
+}
+
 impl From<usize> for Arg {
     fn from(count: usize) -> Self {
         Self::Count(count as u64)
