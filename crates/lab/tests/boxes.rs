@@ -1,4 +1,5 @@
 //! Brings boxes up as root and as an ordinary user, looks from inside, and checks that nothing is left behind.
+#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests fail and speak as tests do")]
 
 use std::fs;
 use std::os::unix::fs::chown;
@@ -289,7 +290,10 @@ fn a_slow_store_makes_its_readers_wait_in_the_kernel() {
     let listing = text(&shell(&directory, Some("alice"), "ls /mnt/nas; stat -c %s /mnt/nas/shard-00001.tar"));
     assert_eq!(listing, "shard-00000.tar\nshard-00001.tar\n500000\n");
     let began = Instant::now();
-    assert_eq!(text(&shell(&directory, Some("alice"), "cat /mnt/nas/shard-00000.tar | wc -c")).trim(), "500000");
+    assert_eq!(
+        text(&shell(&directory, Some("alice"), "cat /mnt/nas/shard-00000.tar | wc -c")).trim(),
+        "500000"
+    );
     assert!(began.elapsed() >= Duration::from_millis(450), "{:?}", began.elapsed());
     running::stop(&directory).unwrap();
     kept.keeper.wait().unwrap();
@@ -323,7 +327,14 @@ fn an_ordinary_user_has_boxes_too() {
     let missing: Vec<Ability> = status.cannot_show.iter().map(|inability| inability.what).collect();
     assert!(missing.contains(&Ability::Users) && missing.contains(&Ability::CpuLimit), "{missing:?}");
 
-    let seen = text(&lab(&["shell", path, "--", "/bin/sh", "-c", "ls /dev; cat /sys/bus/pci/devices/*/vendor; id -u"]));
+    let seen = text(&lab(&[
+        "shell",
+        path,
+        "--",
+        "/bin/sh",
+        "-c",
+        "ls /dev; cat /sys/bus/pci/devices/*/vendor; id -u",
+    ]));
     assert!(seen.contains("nvidia1") && seen.matches("0x10de").count() == 2, "{seen}");
     if becomes_ordinary {
         assert!(seen.ends_with(&format!("{ORDINARY_USER}\n")), "{seen}");

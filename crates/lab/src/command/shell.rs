@@ -26,8 +26,7 @@ impl Shell {
             .directory
             .canonicalize()
             .with_context(|| format!("no box at `{}`", self.directory.display()))?;
-        let launch =
-            running::visit(&BoxDirectory::new(directory), self.user.as_deref(), self.command)?;
+        let launch = running::visit(&BoxDirectory::new(directory), self.user.as_deref(), self.command)?;
         Err(launch.become_it().into())
     }
 }

@@ -16,7 +16,8 @@ use super::store::data_file_name;
 pub fn write(folder: &Path, set: DataSet) -> io::Result<()> {
     const BLOCK: usize = 1 << 20;
     fs::create_dir_all(folder)?;
-    let block: Vec<u8> = (0..BLOCK).map(|at| at.to_le_bytes()[0].wrapping_mul(31) ^ at.to_le_bytes()[1]).collect();
+    let block: Vec<u8> =
+        (0..BLOCK).map(|at| at.to_le_bytes()[0].wrapping_mul(31) ^ at.to_le_bytes()[1]).collect();
     for number in 0..set.files {
         let mut file = File::create(folder.join(data_file_name(number)))?;
         let mut left = set.file_bytes;

@@ -86,10 +86,7 @@ impl Journal {
         let path = self.directory.journal();
         let mut line = serde_json::to_string(entry).map_err(io::Error::from).map_err(failed(&path))?;
         line.push('\n');
-        self.file
-            .write_all(line.as_bytes())
-            .and_then(|()| self.file.sync_data())
-            .map_err(failed(&path))
+        self.file.write_all(line.as_bytes()).and_then(|()| self.file.sync_data()).map_err(failed(&path))
     }
 
     /// Changes a kernel setting for the time that the box is up.
@@ -248,10 +245,8 @@ pub fn undo_abandoned() -> Result<Vec<BoxDirectory>, JournalError> {
 /// Every box in the register, running or abandoned, in order of its mark.
 pub fn known_boxes() -> Vec<BoxDirectory> {
     let Ok(marks) = fs::read_dir(register_folder()) else { return Vec::new() };
-    let mut boxes: Vec<PathBuf> = marks
-        .filter_map(|mark| fs::read_to_string(mark.ok()?.path()).ok())
-        .map(PathBuf::from)
-        .collect();
+    let mut boxes: Vec<PathBuf> =
+        marks.filter_map(|mark| fs::read_to_string(mark.ok()?.path()).ok()).map(PathBuf::from).collect();
     boxes.sort();
     boxes.into_iter().map(BoxDirectory::new).collect()
 }

@@ -51,14 +51,18 @@ pub struct Status {
 }
 
 /// How long the members may take until they say that they are ready.
-const READY_WITHIN: Duration = Duration::from_secs(60);
+const READY_WITHIN: Duration = Duration::from_mins(1);
 const WATCH_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Brings the box up, calls `up`, and keeps it until it is told to stop; then takes it down.
 ///
 /// # Errors
 /// Fails when the box cannot be brought up or not be taken down; what was changed is put back in either case.
-pub fn keep(directory: &BoxDirectory, has_lifeline: bool, up: impl FnOnce(&Status)) -> Result<(), PlaceError> {
+pub fn keep(
+    directory: &BoxDirectory,
+    has_lifeline: bool,
+    up: impl FnOnce(&Status),
+) -> Result<(), PlaceError> {
     let mut keeper = Keeper {
         directory: directory.clone(),
         program: std::env::current_exe().map_err(failed(Path::new("/proc/self/exe")))?,
@@ -266,11 +270,17 @@ impl Keeper {
         for member in members {
             while !truth::is_ready(&self.directory, member) {
                 if Instant::now() >= deadline {
-                    return Err(PlaceError::NotReady { member: member.name.clone(), said: self.log_of(&member.name) });
+                    return Err(PlaceError::NotReady {
+                        member: member.name.clone(),
+                        said: self.log_of(&member.name),
+                    });
                 }
                 self.reap();
                 if !self.members.contains_key(&member.name) && !truth::may_end_early(member) {
-                    return Err(PlaceError::Ended { member: member.name.clone(), said: self.log_of(&member.name) });
+                    return Err(PlaceError::Ended {
+                        member: member.name.clone(),
+                        said: self.log_of(&member.name),
+                    });
                 }
                 std::thread::sleep(Duration::from_millis(20));
             }
@@ -291,7 +301,8 @@ impl Keeper {
             if has_lifeline {
                 waiting.push(PollFd::from_borrowed_fd(lifeline.as_fd(), PollFlags::IN));
             }
-            let interval = Timespec::try_from(WATCH_INTERVAL).map_err(|_| PlaceError::Watch(io::ErrorKind::InvalidInput.into()))?;
+            let interval = Timespec::try_from(WATCH_INTERVAL)
+                .map_err(|_| PlaceError::Watch(io::ErrorKind::InvalidInput.into()))?;
             match rustix::event::poll(&mut waiting, Some(&interval)) {
                 Ok(0) | Err(rustix::io::Errno::INTR) => self.reap(),
                 Ok(_) => {

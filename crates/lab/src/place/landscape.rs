@@ -96,7 +96,11 @@ fn seconds_since_boot() -> f64 {
 }
 
 /// The kernel log as `/dev/kmsg` gives it: `level,sequence,microseconds,-;text`.
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a time since boot, never negative")]
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a time since boot, never negative"
+)]
 fn kernel_log(lines: &[KernelLine], now_s: f64) -> String {
     let mut lines: Vec<&KernelLine> = lines.iter().collect();
     lines.sort_by(|one, other| other.seconds_ago.total_cmp(&one.seconds_ago));
@@ -228,8 +232,7 @@ mod tests {
 
     #[test]
     fn the_kernel_log_is_in_order_of_time() {
-        let line =
-            |seconds_ago, text: &str| KernelLine { seconds_ago, level: 4, text: text.to_owned() };
+        let line = |seconds_ago, text: &str| KernelLine { seconds_ago, level: 4, text: text.to_owned() };
         let text = kernel_log(&[line(1.0, "later"), line(5.5, "earlier")], 10.0);
         assert_eq!(text, "4,1000,4500000,-;earlier\n4,1001,9000000,-;later\n");
     }

@@ -75,9 +75,7 @@ impl Launch {
     pub fn become_it(&self) -> LaunchError {
         match self.prepare() {
             Err(error) => error,
-            Ok(mut command) => {
-                LaunchError::Program { program: self.program.clone(), source: command.exec() }
-            }
+            Ok(mut command) => LaunchError::Program { program: self.program.clone(), source: command.exec() },
         }
     }
 
@@ -97,7 +95,8 @@ impl Launch {
         namespace::enter(self.anchor)?;
         let log = match &self.log {
             Some(path) => {
-                let log = File::options().create(true).append(true).open(path).map_err(step("open the log"))?;
+                let log =
+                    File::options().create(true).append(true).open(path).map_err(step("open the log"))?;
                 Some((log.try_clone().map_err(step("open the log"))?, log))
             }
             None => None,

@@ -75,7 +75,9 @@ pub fn create(
         }
     }
     let devices = directory.devices();
-    rustix::mount::mount_bind_recursive(&devices, "/dev").map_err(io::Error::from).map_err(place(&devices))?;
+    rustix::mount::mount_bind_recursive(&devices, "/dev")
+        .map_err(io::Error::from)
+        .map_err(place(&devices))?;
     build_mount_points(directory, mount_points)
 }
 
@@ -83,9 +85,15 @@ pub fn create(
 fn build_mount_points(directory: &BoxDirectory, names: &[String]) -> Result<(), NamespaceError> {
     let data = BoxDirectory::mount_point("data");
     let Some(folder) = data.parent() else { return Ok(()) };
-    rustix::mount::mount("none", folder, "tmpfs", MountFlags::NOSUID | MountFlags::NODEV, c"mode=755,size=1m")
-        .map_err(io::Error::from)
-        .map_err(place(folder))?;
+    rustix::mount::mount(
+        "none",
+        folder,
+        "tmpfs",
+        MountFlags::NOSUID | MountFlags::NODEV,
+        c"mode=755,size=1m",
+    )
+    .map_err(io::Error::from)
+    .map_err(place(folder))?;
     for name in names {
         let point = BoxDirectory::mount_point(name);
         fs::create_dir(&point).map_err(place(&point))?;
@@ -143,8 +151,7 @@ fn build_devices(directory: &BoxDirectory, driver_devices: &[String]) -> Result<
                 .map_err(place(&copy))?;
         }
     }
-    for (name, target) in
-        [("fd", "/proc/self/fd"), ("stdin", "fd/0"), ("stdout", "fd/1"), ("stderr", "fd/2")]
+    for (name, target) in [("fd", "/proc/self/fd"), ("stdin", "fd/0"), ("stdout", "fd/1"), ("stderr", "fd/2")]
     {
         symlink(target, devices.join(name)).map_err(place(&devices.join(name)))?;
     }

@@ -63,14 +63,12 @@ pub fn start(
     if let Some(output) = keeper.stdout.take() {
         BufReader::new(output).read_line(&mut line).map_err(failed(&log))?;
     }
-    match serde_json::from_str(&line) {
-        Ok(status) => Ok(Kept { keeper, status }),
-        Err(_) => {
-            keeper.wait().map_err(PlaceError::Watch)?;
-            let said = fs::read_to_string(&log).unwrap_or_default();
-            Err(PlaceError::Helper { kind: "keep".to_owned(), said: said.trim().to_owned() })
-        }
+    if let Ok(status) = serde_json::from_str(&line) {
+        return Ok(Kept { keeper, status });
     }
+    keeper.wait().map_err(PlaceError::Watch)?;
+    let said = fs::read_to_string(&log).unwrap_or_default();
+    Err(PlaceError::Helper { kind: "keep".to_owned(), said: said.trim().to_owned() })
 }
 
 /// Takes a box down, through its keeper if that still runs.
@@ -112,10 +110,8 @@ pub fn visit(
         None => None,
     };
     let mut environment: BTreeMap<String, String> = std::env::vars().collect();
-    environment.insert(
-        "LD_LIBRARY_PATH".to_owned(),
-        directory.library_directory().to_string_lossy().into_owned(),
-    );
+    environment
+        .insert("LD_LIBRARY_PATH".to_owned(), directory.library_directory().to_string_lossy().into_owned());
     if let Some(user) = &user {
         environment.insert("USER".to_owned(), user.name.clone());
     }

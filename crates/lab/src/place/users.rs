@@ -16,10 +16,7 @@ const PEOPLE: [(&str, u32); 6] =
 
 /// The user called `name`, if the box has one.
 pub fn user_named(name: &str) -> Option<User> {
-    PEOPLE
-        .iter()
-        .find(|(known, _)| *known == name)
-        .map(|&(name, id)| User { name: name.to_owned(), id })
+    PEOPLE.iter().find(|(known, _)| *known == name).map(|&(name, id)| User { name: name.to_owned(), id })
 }
 
 /// The text of the box's `/etc/passwd`; the machine's own users are kept, so that files have owners.
@@ -58,7 +55,8 @@ mod tests {
 
     #[test]
     fn the_box_passwd_keeps_the_machine_and_adds_its_people() {
-        let text = passwd("root:x:0:0:root:/root:/bin/bash\nalice:x:7:7::/:/bin/sh\nwww:x:33:33::/:/bin/sh\n");
+        let text =
+            passwd("root:x:0:0:root:/root:/bin/bash\nalice:x:7:7::/:/bin/sh\nwww:x:33:33::/:/bin/sh\n");
         assert_eq!(name_of(&text, 0), "root");
         assert_eq!(name_of(&text, 33), "www");
         assert_eq!(name_of(&text, 2001), "alice");

@@ -91,7 +91,11 @@ mod tests {
                 let is_there = |name: &String| drawn.plan.members.iter().any(|member| member.name == *name);
                 let expect = drawn.expect.unwrap();
                 assert!(expect.culprits.iter().all(is_there), "{} {seed}", drawn.name);
-                assert!(expect.accept.iter().flat_map(|other| &other.culprits).all(is_there), "{}", drawn.name);
+                assert!(
+                    expect.accept.iter().flat_map(|other| &other.culprits).all(is_there),
+                    "{}",
+                    drawn.name
+                );
                 assert!(drawn.proofs.iter().all(|proof| is_there(&proof.member)), "{} {seed}", drawn.name);
             }
         }

@@ -163,8 +163,7 @@ impl<'text> Drawer<'text> {
     }
 }
 
-const CHOICES: [&str; 8] =
-    ["one_of", "between", "chance", "least", "sum", "product", "quotient", "whole"];
+const CHOICES: [&str; 8] = ["one_of", "between", "chance", "least", "sum", "product", "quotient", "whole"];
 
 fn only_entry(table: &Table) -> Option<(&str, &Value)> {
     let mut entries = table.iter();
@@ -249,7 +248,8 @@ mod tests {
 
     #[test]
     fn a_condition_without_else_removes_its_key() {
-        let table = settle(1, "a = { when = false, then = 1 }\nb = { when = true, then = 2, else = 3 }").unwrap();
+        let table =
+            settle(1, "a = { when = false, then = 1 }\nb = { when = true, then = 2, else = 3 }").unwrap();
         assert!(!table.contains_key("a"));
         assert_eq!(table["b"].as_integer(), Some(2));
     }

@@ -9,5 +9,5 @@ mod template;
 pub use catalogue::{catalogue, named};
 pub use draw::DrawError;
 pub use proof::{Figure, Proof};
-pub use running::{Answer, RunError, RunningBox, Truth, TrueProcess, lab_program};
+pub use running::{Answer, RunError, RunningBox, TrueProcess, Truth, lab_program};
 pub use template::{Acceptable, Drawn, Expectation, Template, TemplateError};

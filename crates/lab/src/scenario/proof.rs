@@ -96,7 +96,8 @@ fn share(part: f64, whole: f64) -> Option<f64> {
 }
 
 fn idle_seconds(look: &Look) -> f64 {
-    let idle_since = look.after.worked_at_s.unwrap_or_else(|| look.after.at_s - spent(&look.after, Span::Idle));
+    let idle_since =
+        look.after.worked_at_s.unwrap_or_else(|| look.after.at_s - spent(&look.after, Span::Idle));
     look.after.at_s - idle_since
 }
 
@@ -110,7 +111,10 @@ mod tests {
             spans_s: [(Span::WaitingForData, waited), (Span::OnTheCard, on_card)].into(),
             ..Figures::default()
         };
-        Look { before: figures(100.0, 7.0, 3.0), after: figures(100.0 + seconds, 7.0 + waited, 3.0 + on_card) }
+        Look {
+            before: figures(100.0, 7.0, 3.0),
+            after: figures(100.0 + seconds, 7.0 + waited, 3.0 + on_card),
+        }
     }
 
     fn proof(figure: Figure, at_least: Option<f64>, at_most: Option<f64>) -> Proof {

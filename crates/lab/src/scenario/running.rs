@@ -18,7 +18,7 @@ use crate::workloads::truth::{Figures, Part, figures_of, is_ready};
 
 /// Durations that are shortened for all scenarios alike, as a monitor's own configuration.
 const LIMITS: &str = include_str!("../../limits.toml");
-const STEADY_WITHIN: Duration = Duration::from_secs(60);
+const STEADY_WITHIN: Duration = Duration::from_mins(1);
 
 /// Why a scenario could not be run.
 #[derive(Debug, thiserror::Error)]
@@ -205,10 +205,8 @@ impl RunningBox {
     pub fn run(&mut self, user: Option<&str>, command: &[&str]) -> Result<Output, RunError> {
         self.before = self.figures();
         let program = command.first().copied().unwrap_or_default().to_owned();
-        let output = self
-            .command(user, command)
-            .output()
-            .map_err(|source| RunError::Run { program, source })?;
+        let output =
+            self.command(user, command).output().map_err(|source| RunError::Run { program, source })?;
         self.after = self.figures();
         Ok(output)
     }

@@ -289,10 +289,8 @@ fn seat(member: &mut Value, free: &mut Vec<usize>) -> Seat {
             member.insert("cards".to_owned(), Value::Array(taken));
         }
         Some(Value::Array(cards)) => {
-            let named: Vec<usize> = cards
-                .iter()
-                .filter_map(|card| usize::try_from(card.as_integer()?).ok())
-                .collect();
+            let named: Vec<usize> =
+                cards.iter().filter_map(|card| usize::try_from(card.as_integer()?).ok()).collect();
             free.retain(|card| !named.contains(card));
         }
         _ => {}
@@ -307,9 +305,9 @@ fn as_value(card: usize) -> Value {
 /// An answer about a bystander who found no card is not acceptable.
 fn forget_absent(expect: &mut Expectation, members: &[Member]) {
     let is_there = |name: &String| members.iter().any(|member| member.name == *name);
-    expect.accept.retain(|acceptable| {
-        acceptable.culprits.is_empty() || acceptable.culprits.iter().any(is_there)
-    });
+    expect
+        .accept
+        .retain(|acceptable| acceptable.culprits.is_empty() || acceptable.culprits.iter().any(is_there));
 }
 
 /// Replaces `<pci:N>` by the address of card N as the driver prints it (`0000:0f:00`).

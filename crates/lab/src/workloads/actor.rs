@@ -79,7 +79,10 @@ impl Actor {
         let (name, arguments) = command.split_first().ok_or(WorkError::NoCommand)?;
         let mut process = Command::new(&self.specification.program);
         process.arg0(name).args(arguments);
-        process.env(ROLE_VARIABLE, serde_json::to_string(&role).map_err(io::Error::from).map_err(WorkError::Start)?);
+        process.env(
+            ROLE_VARIABLE,
+            serde_json::to_string(&role).map_err(io::Error::from).map_err(WorkError::Start)?,
+        );
         Ok(process)
     }
 

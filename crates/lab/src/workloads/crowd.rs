@@ -4,12 +4,12 @@ use std::io::{self, Read};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use super::WorkError;
 use super::actor::{
     Actor, Extra, Role, call_main_thread, die_with_parent, end_with_keeper, start_idle_threads, wait_for_ever,
 };
 use super::specification::Crowd;
 use super::truth::{Part, Span};
-use super::WorkError;
 use crate::client::{Client, Kernel};
 
 /// A card user of the crowd works so rarely.

@@ -2,12 +2,12 @@
 
 use std::time::{Duration, Instant};
 
+use super::WorkError;
 use super::actor::{
     Actor, Role, call_main_thread, die_with_parent, end_with_keeper, start_idle_threads, wait_for_ever,
 };
 use super::specification::Hold;
 use super::truth::{Account, Part, Span};
-use super::WorkError;
 use crate::client::{Client, ClientError, Kernel};
 
 const SHORT_KERNEL: Duration = Duration::from_millis(40);
@@ -19,8 +19,7 @@ pub(super) fn start(actor: &Actor, hold: &Hold) -> Result<(), WorkError> {
         return holder(actor, hold);
     }
     end_with_keeper()?;
-    let mut kernel =
-        actor.another(Role::Rank(0), &hold.kernel_command)?.spawn().map_err(WorkError::Start)?;
+    let mut kernel = actor.another(Role::Rank(0), &hold.kernel_command)?.spawn().map_err(WorkError::Start)?;
     kernel.wait().map(|_| ()).map_err(WorkError::Start)
 }
 
@@ -32,7 +31,7 @@ pub(super) fn holder(actor: &Actor, hold: &Hold) -> Result<(), WorkError> {
     }
     end_with_keeper()?;
     start_idle_threads(hold.threads)?;
-    let mut held = Vec::new();
+    let mut taken = Vec::new();
     for rank in 0..actor.specification.cards.len() {
         let account = actor.account(rank)?;
         let (card, client) = actor.client(rank)?;
@@ -44,24 +43,24 @@ pub(super) fn holder(actor: &Actor, hold: &Hold) -> Result<(), WorkError> {
         }
         take(&account, &client, bytes, hold.waits_for_memory)?;
         account.change(|figures| figures.bytes_held = client.held());
-        held.push((account, client));
+        taken.push((account, client));
     }
     let kernel = Kernel::of_arithmetic(SHORT_KERNEL);
     let began = Instant::now();
     while began.elapsed().as_secs_f64() < hold.worked_s {
-        for (account, client) in &held {
+        for (account, client) in &taken {
             account.during(Span::OnTheCard, || client.run_kernel(&kernel));
         }
     }
-    for (account, _) in &held {
+    for (account, _) in &taken {
         account.ready();
     }
     if hold.works_every_s <= 0.0 {
-        let Some((account, _)) = held.first() else { wait_for_ever() };
+        let Some((account, _)) = taken.first() else { wait_for_ever() };
         account.during(Span::Idle, wait_for_ever);
     }
     loop {
-        for (account, client) in &held {
+        for (account, client) in &taken {
             account.during(Span::OnTheCard, || client.run_kernel(&kernel));
             account.change(|figures| figures.steps += 1);
         }

@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 
 use rustix::time::{ClockId, clock_gettime};
 
+use super::WorkError;
 use super::actor::{Actor, Role, call_main_thread, die_with_parent};
 use super::specification::{Data, Train};
 use super::truth::LoaderTime;
-use super::WorkError;
 use crate::board::BoxDirectory;
 use crate::place::data_set;
 use crate::place::store::data_file_name;
@@ -61,12 +61,7 @@ impl Loader {
             f64::from_ne_bytes(number)
         });
         let mut next = || seconds.next().unwrap_or_default();
-        Ok(LoaderTime {
-            reading_s: next(),
-            decoding_s: next(),
-            decoding_cpu_s: next(),
-            waiting_s: next(),
-        })
+        Ok(LoaderTime { reading_s: next(), decoding_s: next(), decoding_cpu_s: next(), waiting_s: next() })
     }
 
     fn order(&mut self) -> Result<(), WorkError> {
@@ -181,5 +176,9 @@ impl Source {
 }
 
 fn count_files(folder: &std::path::Path) -> u32 {
-    (0..).take_while(|&number| folder.join(data_file_name(number)).exists()).last().map_or(0, |last| last + 1)
+    let mut count = 0;
+    while folder.join(data_file_name(count)).exists() {
+        count += 1;
+    }
+    count
 }

@@ -70,7 +70,7 @@ pub fn play_part() -> Result<bool, WorkError> {
         (Work::Train(train), Role::Rank(rank)) => train::rank(&actor, train, rank)?,
         (Work::Train(train), Role::Loader { rank, number }) => {
             loader::work(train, rank, number)?;
-        },
+        }
         (Work::Serve(serve), Role::First) => serve::work(&actor, serve)?,
         (Work::Hold(hold), Role::First) => hold::start(&actor, hold)?,
         (Work::Hold(hold), Role::Rank(_)) => hold::holder(&actor, hold)?,

@@ -6,11 +6,11 @@ use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 
+use super::WorkError;
 use super::actor::{Actor, Role, call_main_thread, end_with_keeper, start_idle_threads, wait_for_ever};
 use super::specification::Orphan;
 use super::train::describe_rank;
 use super::truth::{Part, Span};
-use super::WorkError;
 use crate::client::Kernel;
 
 const KERNEL: Duration = Duration::from_millis(40);

@@ -2,10 +2,10 @@
 
 use std::time::{Duration, Instant};
 
+use super::WorkError;
 use super::actor::{Actor, call_main_thread, end_with_keeper, start_idle_threads, wait_for_ever};
 use super::specification::Serve;
 use super::truth::{Part, Span};
-use super::WorkError;
 use crate::client::Kernel;
 use crate::random::Random;
 

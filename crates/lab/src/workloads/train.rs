@@ -5,11 +5,11 @@ use std::io::{self, Write};
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
+use super::WorkError;
 use super::actor::{Actor, Role, call_main_thread, die_with_parent, end_with_keeper, start_idle_threads};
 use super::loader::Loader;
 use super::specification::Train;
 use super::truth::{Account, Part, Span};
-use super::WorkError;
 use crate::client::{Client, Kernel};
 
 /// Works as the process that the keeper started.
@@ -66,10 +66,10 @@ pub(super) fn rank(actor: &Actor, train: &Train, rank: usize) -> Result<(), Work
     for loader in &loaders {
         account.add_process(loader.pid(), Part::Loader, None);
     }
-    if !train.rank_command.is_empty() {
-        if let Some(parent) = rustix::process::getppid() {
-            account.add_process(parent.as_raw_nonzero().get().cast_unsigned(), Part::Starter, None);
-        }
+    if !train.rank_command.is_empty()
+        && let Some(parent) = rustix::process::getppid()
+    {
+        account.add_process(parent.as_raw_nonzero().get().cast_unsigned(), Part::Starter, None);
     }
     client.allocate(actor.bytes(card, train.memory_share)?)?;
     account.change(|figures| figures.bytes_held = client.held());
@@ -111,7 +111,9 @@ fn run(
             figures.loaders.waiting_s += spent.waiting_s;
         });
         if train.checkpoint_bytes > 0 && saved.elapsed().as_secs_f64() >= train.checkpoint_every_s {
-            account.during(Span::Saving, || save(actor, rank, train.checkpoint_bytes)).map_err(WorkError::Save)?;
+            account
+                .during(Span::Saving, || save(actor, rank, train.checkpoint_bytes))
+                .map_err(WorkError::Save)?;
             saved = Instant::now();
         }
     }

@@ -58,11 +58,7 @@ const PAGE: u32 = 4096;
 /// # Errors
 /// Fails when `/dev/fuse` cannot be opened, the mount is refused, or the connection breaks.
 pub fn serve(mounted: &Mounted, ready: impl FnOnce()) -> Result<(), StoreError> {
-    let device = File::options()
-        .read(true)
-        .write(true)
-        .open("/dev/fuse")
-        .map_err(StoreError::Device)?;
+    let device = File::options().read(true).write(true).open("/dev/fuse").map_err(StoreError::Device)?;
     let name = mounted.store.name.clone();
     mount(mounted, &device)
         .map_err(|source| StoreError::Mount { name: name.clone(), source: source.into() })?;
@@ -311,8 +307,7 @@ impl Line {
     fn open(mut device: File, bytes_per_second: u64) -> io::Result<Self> {
         let (deliveries, waiting) = mpsc::channel::<Delivery>();
         // One file's worth of bytes would be large; every read is answered from this block.
-        let block: Vec<u8> =
-            (0..LARGEST_READ).map(|at| at.to_le_bytes()[0] ^ at.to_le_bytes()[1]).collect();
+        let block: Vec<u8> = (0..LARGEST_READ).map(|at| at.to_le_bytes()[0] ^ at.to_le_bytes()[1]).collect();
         std::thread::Builder::new().name("line".to_owned()).spawn(move || {
             let mut free_at = Instant::now();
             for Delivery { unique, length } in waiting {
