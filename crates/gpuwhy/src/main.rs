@@ -1,2 +1,51 @@
-//! placeholder
-fn main() {}
+//! `gpuwhy`: why this GPU server is busy, who makes it so, and what to do about it.
+
+mod arguments;
+mod commands;
+mod configuration;
+mod failure;
+mod input;
+mod output;
+mod progress;
+mod similar;
+mod speech;
+mod subject;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+use gpuwhy_sources::nvml;
+
+use arguments::Arguments;
+use failure::COULD_NOT_LOOK;
+use speech::Speech;
+
+fn main() -> ExitCode {
+    // Before anything else: the child that asks the driver is no command for people.
+    let mut raw_arguments = std::env::args_os().skip(1);
+    if raw_arguments.next().is_some_and(|first| first == nvml::CHILD_COMMAND) {
+        return nvml::child_main(raw_arguments);
+    }
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => {
+            // Help and version are no errors and go to standard output; there is nobody to tell if that fails.
+            let _ = error.print();
+            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(COULD_NOT_LOOK));
+        }
+    };
+    let (speech, outcome) = match Speech::new(arguments.everywhere.lang.as_deref()) {
+        Ok(speech) => {
+            let outcome = commands::run(arguments, &speech);
+            (speech, outcome)
+        }
+        Err((speech, failure)) => (speech, Err(failure)),
+    };
+    match outcome {
+        Ok(code) => ExitCode::from(code),
+        Err(failure) => {
+            output::talk(&failure.worded(&speech.words()));
+            ExitCode::from(COULD_NOT_LOOK)
+        }
+    }
+}

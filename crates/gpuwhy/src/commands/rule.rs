@@ -1,0 +1,48 @@
+//! `gpuwhy rule [CAUSE]`: the page of a cause, or the list of the causes that can be found.
+
+use gpuwhy_diagnose::{REGISTRY, page};
+use gpuwhy_model::cause::Cause;
+use gpuwhy_render::message;
+
+use crate::failure::Failure;
+use crate::output;
+use crate::similar::similar;
+use crate::speech::Speech;
+
+/// Prints the page or the list.
+///
+/// # Errors
+/// Fails when there is no such cause or page, or standard output cannot be written.
+pub(crate) fn run(cause: Option<&str>, speech: &Speech) -> Result<u8, Failure> {
+    let text = match cause {
+        Some(name) => explain(name, speech)?,
+        None => list(speech),
+    };
+    output::data(&text)?;
+    Ok(0)
+}
+
+fn explain(name: &str, speech: &Speech) -> Result<String, Failure> {
+    let Some(cause) = Cause::from_id(name) else {
+        let names = similar(name, Cause::ALL.iter().map(|cause| cause.id()));
+        let failure = Failure::new(message::unknown_cause(name));
+        let hint =
+            if names.is_empty() { message::hint_list_causes() } else { message::hint_did_you_mean(names) };
+        return Err(failure.hint(hint));
+    };
+    match page(cause, speech.language) {
+        Some(page) => Ok(format!("{}\n", page.trim_end())),
+        None => Err(Failure::new(message::no_page(name)).hint(message::hint_list_causes())),
+    }
+}
+
+fn list(speech: &Speech) -> String {
+    let words = speech.words();
+    let longest = REGISTRY.iter().map(|rule| rule.cause.id().len()).max().unwrap_or(0);
+    let mut list = String::new();
+    for rule in REGISTRY {
+        let id = rule.cause.id();
+        list.push_str(&format!("{id:longest$}  {}\n", words.cause(rule.cause)));
+    }
+    list
+}

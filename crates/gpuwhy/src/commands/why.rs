@@ -1,0 +1,57 @@
+//! `gpuwhy`, `gpuwhy why`: looks at this machine or at a recording, and answers.
+
+use std::time::Duration;
+
+use gpuwhy_model::scene::SourceKind;
+use gpuwhy_model::window::window;
+
+use super::answer::answer;
+use super::record::Recording;
+use crate::arguments::{EverywhereOptions, WhyOptions};
+use crate::configuration::Configuration;
+use crate::failure::Failure;
+use crate::input::live::{self, DEFAULT_WINDOW};
+use crate::input::recorded::{self, Cut};
+use crate::output;
+use crate::speech::Speech;
+use crate::subject::Subject;
+
+/// Looks and answers; returns the exit code.
+///
+/// # Errors
+/// Fails when nothing could be looked at, or the subject is not there.
+pub(crate) fn run(
+    options: &WhyOptions,
+    everywhere: &EverywhereOptions,
+    speech: &Speech,
+) -> Result<u8, Failure> {
+    let configuration = Configuration::read(everywhere.config.as_deref())?;
+    for note in &configuration.notes {
+        output::note(note.clone(), &speech.words());
+    }
+    let subject = Subject::asked_for(&options.subject);
+    let scene = match &options.replay {
+        Some(path) => {
+            let cut = Cut { from: options.from.unwrap_or_default(), duration: options.duration };
+            let mut scene = window(&recorded::samples(path, cut, speech)?);
+            scene.provenance.source = SourceKind::Recording;
+            scene
+        }
+        None => {
+            // A file that cannot be written is found out before, not after looking.
+            let recording = options.record.as_deref().map(Recording::begin).transpose()?;
+            let length =
+                if options.once { Duration::ZERO } else { options.duration.unwrap_or(DEFAULT_WINDOW) };
+            let mut observer = live::observer(everywhere, &configuration);
+            let samples = live::samples(&mut observer, length, speech);
+            if let Some(mut recording) = recording {
+                for sample in &samples {
+                    recording.add(sample)?;
+                }
+                recording.end()?;
+            }
+            window(&samples)
+        }
+    };
+    answer(&scene, &configuration.limits, subject.as_ref(), options.json, speech)
+}

@@ -1,0 +1,57 @@
+//! Standard output for data, standard error for talk.
+
+use std::ffi::OsStr;
+use std::io::{self, IsTerminal as _, Write as _};
+
+use gpuwhy_model::text::Text;
+use gpuwhy_render::{Layout, Words, message};
+
+use crate::failure::Failure;
+
+/// Columns where nothing says how wide the output is.
+const WIDTH: usize = 80;
+
+/// Writes data to standard output. A reader that went away is no failure.
+///
+/// # Errors
+/// Fails when standard output cannot be written for any other reason.
+pub(crate) fn data(text: &str) -> Result<(), Failure> {
+    let mut output = io::stdout().lock();
+    match output.write_all(text.as_bytes()).and_then(|()| output.flush()) {
+        Ok(()) => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        Err(error) => {
+            let path = message::standard_output();
+            Err(Failure::new(message::cannot_write(path)).because(&error))
+        }
+    }
+}
+
+/// Writes to standard error; there is nobody to tell if that fails.
+pub(crate) fn talk(text: &str) {
+    let mut output = io::stderr().lock();
+    let _ = output.write_all(text.as_bytes());
+}
+
+/// Writes a remark as a line of its own to standard error.
+pub(crate) fn note(what: Text, words: &Words<'_>) {
+    talk(&format!("{}\n", words.sentence(&message::note(what))));
+}
+
+/// Returns how the answer is laid out on standard output.
+pub(crate) fn layout() -> Layout {
+    let is_terminal = io::stdout().is_terminal();
+    let width = terminal_width().or_else(columns_variable).unwrap_or(WIDTH);
+    let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    let is_dumb = std::env::var_os("TERM").is_none_or(|term| term == OsStr::new("dumb"));
+    Layout { width, colour: is_terminal && !is_dumb && !is_set("NO_COLOR") }
+}
+
+fn terminal_width() -> Option<usize> {
+    let size = rustix::termios::tcgetwinsize(io::stdout()).ok()?;
+    (size.ws_col > 0).then_some(usize::from(size.ws_col))
+}
+
+fn columns_variable() -> Option<usize> {
+    std::env::var("COLUMNS").ok()?.parse().ok()
+}

@@ -1,0 +1,109 @@
+//! A line on standard error that says how long it still takes: only on a terminal, only after a second.
+
+use std::io::{self, IsTerminal as _};
+use std::time::Duration;
+
+use gpuwhy_model::text::{Arg, Text};
+use gpuwhy_render::message;
+use gpuwhy_sources::Progress;
+
+use crate::output;
+use crate::speech::Speech;
+
+/// What takes less shows nothing.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// Goes to the begin of the line and empties it.
+const EMPTY_LINE: &str = "\r\u{1b}[K";
+
+/// The line that is rewritten while time passes.
+struct Line<'speech> {
+    speech: &'speech Speech,
+    is_terminal: bool,
+    shown: String,
+}
+
+impl<'speech> Line<'speech> {
+    fn new(speech: &'speech Speech) -> Self {
+        Self { speech, is_terminal: io::stderr().is_terminal(), shown: String::new() }
+    }
+
+    fn show(&mut self, passed: Duration, text: &Text) {
+        if !self.is_terminal || passed < PATIENCE {
+            return;
+        }
+        let line = self.speech.words().sentence(text);
+        if line != self.shown {
+            output::talk(&format!("{EMPTY_LINE}{line}"));
+            self.shown = line;
+        }
+    }
+
+    fn clear(&mut self) {
+        if !self.shown.is_empty() {
+            output::talk(EMPTY_LINE);
+            self.shown.clear();
+        }
+    }
+}
+
+/// Says how long a look still takes.
+pub(crate) struct LookingLine<'speech> {
+    line: Line<'speech>,
+    window: Duration,
+}
+
+impl<'speech> LookingLine<'speech> {
+    /// Makes the line for a look of this length.
+    pub(crate) fn new(window: Duration, speech: &'speech Speech) -> Self {
+        Self { line: Line::new(speech), window }
+    }
+
+    /// Shows how far the look has come.
+    pub(crate) fn show(&mut self, progress: &Progress) {
+        match progress {
+            Progress::DriverStarts(passed) => {
+                self.line.show(*passed, &message::starting_driver(whole_seconds(*passed)));
+            }
+            Progress::Looks(passed) => {
+                // The last second counts as a whole one.
+                let left = self.window.saturating_sub(*passed).as_secs() + 1;
+                let window = Arg::Seconds(self.window.as_secs_f64());
+                self.line.show(*passed, &message::looking(left, window));
+            }
+        }
+    }
+
+    /// Takes the line away.
+    pub(crate) fn clear(&mut self) {
+        self.line.clear();
+    }
+}
+
+/// Says how long a recording has run.
+pub(crate) struct RecordingLine<'speech>(Line<'speech>);
+
+impl<'speech> RecordingLine<'speech> {
+    /// Makes the line.
+    pub(crate) fn new(speech: &'speech Speech) -> Self {
+        Self(Line::new(speech))
+    }
+
+    /// Shows for how long the driver has been starting.
+    pub(crate) fn show_driver_start(&mut self, passed: Duration) {
+        self.0.show(passed, &message::starting_driver(whole_seconds(passed)));
+    }
+
+    /// Shows for how long has been recorded.
+    pub(crate) fn show(&mut self, passed: Duration) {
+        self.0.show(passed, &message::recording(whole_seconds(passed)));
+    }
+
+    /// Takes the line away.
+    pub(crate) fn clear(&mut self) {
+        self.0.clear();
+    }
+}
+
+fn whole_seconds(duration: Duration) -> Arg {
+    Arg::Seconds(duration.as_secs() as f64)
+}

@@ -1,0 +1,79 @@
+//! The language of this run, and its words once they are needed.
+
+use std::cell::OnceCell;
+
+use gpuwhy_model::text::{Catalogue, Language};
+use gpuwhy_render::{Words, message};
+
+use crate::failure::Failure;
+
+/// Variables that name the locale, the strongest first.
+const LOCALE_VARIABLES: [&str; 3] = ["LC_ALL", "LC_MESSAGES", "LANG"];
+
+/// The language of this run.
+pub(crate) struct Speech {
+    /// Language of what people read.
+    pub(crate) language: Language,
+    /// Whether the language was asked for on the command line.
+    pub(crate) is_asked_for: bool,
+    catalogue: OnceCell<Catalogue>,
+}
+
+impl Speech {
+    /// Takes the language that was asked for, else the locale's, else English.
+    ///
+    /// # Errors
+    /// Fails when a language was asked for that we do not speak.
+    pub(crate) fn new(asked_for: Option<&str>) -> Result<Self, (Self, Failure)> {
+        let speech = |language, is_asked_for| Self { language, is_asked_for, catalogue: OnceCell::new() };
+        let Some(tag) = asked_for else {
+            return Ok(speech(locale().unwrap_or_default(), false));
+        };
+        match Language::from_tag(tag) {
+            Some(language) => Ok(speech(language, true)),
+            None => {
+                let tags: Vec<String> =
+                    Language::ALL.iter().map(|language| language.tag().to_owned()).collect();
+                let failure =
+                    Failure::new(message::unknown_language(tag)).hint(message::hint_languages(tags));
+                Err((speech(locale().unwrap_or_default(), false), failure))
+            }
+        }
+    }
+
+    /// Returns the words for people.
+    pub(crate) fn words(&self) -> Words<'_> {
+        self.words_in(self.language)
+    }
+
+    /// Returns the words for programs: English unless a language was asked for.
+    pub(crate) fn words_of_report(&self) -> Words<'_> {
+        self.words_in(if self.is_asked_for { self.language } else { Language::English })
+    }
+
+    fn words_in(&self, language: Language) -> Words<'_> {
+        // A test joins the same files; should it ever fail, texts are shown by their ids.
+        let catalogue = self.catalogue.get_or_init(|| catalogue().unwrap_or_default());
+        Words { catalogue, language }
+    }
+}
+
+/// Joins the words of all crates.
+fn catalogue() -> Result<Catalogue, gpuwhy_model::text::CatalogueError> {
+    Catalogue::join(gpuwhy_render::TEXTS.iter().chain(gpuwhy_diagnose::TEXTS).copied())
+}
+
+/// Returns the language of the locale, if one is set and we speak it.
+fn locale() -> Option<Language> {
+    let values = LOCALE_VARIABLES.iter().filter_map(|name| std::env::var(name).ok());
+    let tag = values.into_iter().find(|value| !value.is_empty())?;
+    Language::from_tag(&tag)
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_words_of_all_crates_fit_together() {
+        super::catalogue().unwrap();
+    }
+}
