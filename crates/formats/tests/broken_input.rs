@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests outside of a test function")]
 
 use gpuwhy_formats::{kernel_log, nvidia_smi_xml, proc, recognise, recording};
+use gpuwhy_model::command_line::{CommandLine, masked_text};
 use gpuwhy_model::sample::{ReadTime, Sample};
 use proptest::prelude::*;
 
@@ -137,5 +138,18 @@ proptest! {
     fn a_secret_never_stays(secret in "[a-z]{3}[0-9][A-Za-z0-9]{18,30}", before in "[a-z]{1,8}", joint in "[ =\0]") {
         let line = proc::command_line(format!("{before}\0--api-key{joint}{secret}\0--lr\x003\0").as_bytes()).line();
         prop_assert!(!line.contains(&secret), "{}", line);
+    }
+
+    #[test]
+    fn masking_twice_is_masking_once(
+        words in prop::collection::vec(
+            "[a-zA-Z0-9=:/@?&;,'\" _+.*-]{0,30}|--token|Bearer|--api-key=[a-z]{3}|https://u:p@h/x", 0..6),
+        joint in "[ =,;\"\0:]",
+    ) {
+        // A replayed recording is masked again and must give the same report.
+        let once = CommandLine::masked(words.join(&joint).split('\0'));
+        prop_assert_eq!(&CommandLine::masked(once.arguments()), &once);
+        let once = masked_text(&words.join(&joint));
+        prop_assert_eq!(masked_text(&once), once);
     }
 }

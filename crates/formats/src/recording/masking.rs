@@ -1,4 +1,6 @@
 //! Free text of a sample that somebody else may have written: masked again when it is read back.
+//!
+//! Exactly what live sources mask, so that a replayed recording gives the same report.
 
 use gpuwhy_model::command_line::masked_text;
 use gpuwhy_model::reading::Reading;
@@ -21,7 +23,6 @@ pub(super) fn mask(sample: &mut Sample) {
             if let Reading::Known(environment) = &mut process.environment {
                 environment.values_mut().for_each(mask_text);
             }
-            mask_reading(&mut process.executable);
         }
     }
     if let Reading::Known(nvml) = &mut sample.nvml.value {
