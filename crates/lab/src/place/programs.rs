@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use super::BoxDirectory;
 use super::plan::Plan;
+use crate::board::{LibraryError, install_library};
 
 /// The variable that tells a process of the box which specification it follows.
 pub const SPECIFICATION_VARIABLE: &str = "LAB_SPECIFICATION";
@@ -30,6 +31,9 @@ pub enum InstallError {
         /// The program beside which it was looked for.
         program: PathBuf,
     },
+    /// The library cannot be put into the box.
+    #[error(transparent)]
+    Library(#[from] LibraryError),
     /// Other users cannot reach the box.
     #[error("the members cannot reach the box: `{}` is closed to others", .0.display())]
     Closed(PathBuf),
@@ -53,14 +57,7 @@ pub fn install(directory: &BoxDirectory, plan: &Plan) -> Result<(), InstallError
     if plan.library_installed {
         let library = built_library(&ourselves)
             .ok_or_else(|| InstallError::NoLibrary { program: ourselves.clone() })?;
-        link_or_copy(&library, &directory.library())?;
-        let link_name = directory.library_directory().join("libnvidia-ml.so");
-        match std::os::unix::fs::symlink("libnvidia-ml.so.1", &link_name) {
-            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
-                return Err(failed(&link_name)(error));
-            }
-            _ => {}
-        }
+        install_library(&library, directory, &plan.board.driver.omitted_symbols)?;
     }
     Ok(())
 }
