@@ -92,7 +92,10 @@ fn device_files(dev: &Path) -> Reading<Vec<String>> {
     let entries = match std::fs::read_dir(dev) {
         Ok(entries) => entries,
         Err(error) => {
-            return Reading::Failed(Failure::Io { path: dev.display().to_string(), error: error.to_string() });
+            return Reading::Failed(Failure::Io {
+                path: dev.display().to_string(),
+                error: error.to_string(),
+            });
         }
     };
     let names = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());

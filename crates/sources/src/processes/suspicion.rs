@@ -46,9 +46,14 @@ impl Suspicion {
     pub(super) fn suspects(
         &mut self,
         cards: &[CardSample],
+        clients: &BTreeSet<Pid>,
         activity: &BTreeMap<Pid, TreeActivity>,
     ) -> BTreeSet<Pid> {
-        let mut suspects = BTreeSet::new();
+        // Those whose cards say nothing may be what hangs.
+        let mut suspects = clients.clone();
+        for client in cards.iter().flat_map(|card| card.clients.known().into_iter().flatten()) {
+            suspects.remove(&client.pid);
+        }
         for card in cards {
             let glance = self.glance(card);
             for client in card.clients.known().into_iter().flatten() {
@@ -103,7 +108,7 @@ mod tests {
     use gpuwhy_model::reading::Reading;
     use gpuwhy_model::sample::{CardClient, CardSample, ClientKind, PowerLimits, TimedValue};
     use gpuwhy_model::units::{Percent, Watts};
-    use std::collections::BTreeMap;
+    use std::collections::{BTreeMap, BTreeSet};
 
     fn card(busy: f64, watts: f64) -> CardSample {
         let client = CardClient {
@@ -124,7 +129,7 @@ mod tests {
 
     fn is_suspect(card: CardSample, tree: TreeActivity) -> bool {
         let activity = BTreeMap::from([(Pid(7), tree)]);
-        Suspicion::default().suspects(&[card], &activity).contains(&Pid(7))
+        Suspicion::default().suspects(&[card], &BTreeSet::from([Pid(7)]), &activity).contains(&Pid(7))
     }
 
     #[test]
@@ -134,6 +139,12 @@ mod tests {
         assert!(!is_suspect(card(0.0, 60.0), still));
         assert!(is_suspect(card(40.0, 120.0), still));
         assert!(is_suspect(card(98.0, 100.0), still), "busy without power");
+    }
+
+    #[test]
+    fn a_holder_whom_no_card_names_is_suspect() {
+        let suspects = Suspicion::default().suspects(&[], &BTreeSet::from([Pid(9)]), &BTreeMap::new());
+        assert_eq!(suspects, BTreeSet::from([Pid(9)]));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use gpuwhy_formats::proc::stat;
 use gpuwhy_model::process::Pid;
-use gpuwhy_model::reading::{Failure, Reading};
+use gpuwhy_model::reading::Reading;
 use gpuwhy_model::sample::{CardSample, ProcessSample, ProcessState, ProcessTable, ReadTime};
 
 use super::cgroups::Hierarchies;
@@ -48,7 +48,9 @@ pub(crate) struct Processes {
     /// Processor time of each tree at the last look.
     used: BTreeMap<Pid, u64>,
     used_at: Option<ReadTime>,
-    /// Holders that the last sweep found, for as long as the driver names nobody.
+    /// Whom the driver named last, by card: a driver that has stopped answering does not make them go away.
+    named: BTreeMap<u32, Vec<Pid>>,
+    /// Whom the last sweep found.
     holders: BTreeSet<Pid>,
     /// Files that suspects were seen to have open.
     file_mounts: BTreeMap<Pid, BTreeMap<String, u64>>,
@@ -62,6 +64,7 @@ impl Processes {
             suspicion: Suspicion::default(),
             used: BTreeMap::new(),
             used_at: None,
+            named: BTreeMap::new(),
             holders: BTreeSet::new(),
             file_mounts: BTreeMap::new(),
         }
@@ -82,10 +85,11 @@ impl Processes {
         if let Some(holders) = &look.holders {
             self.holders = holders.card_holders().collect();
         }
-        let roles = trees(&self.index, &self.clients(&look));
+        let clients = self.clients(&look);
+        let roles = trees(&self.index, &clients);
         let mut samples = read_stats(proc, &roles, &look);
         let activity = self.activity(&samples, &roles, &look);
-        let suspects = self.suspicion.suspects(look.cards, &activity);
+        let suspects = self.suspicion.suspects(look.cards, &clients, &activity);
         let is_suspect = |pid: Pid| {
             let client = roles.get(&pid).and_then(|role| role.client(pid));
             client.is_some_and(|client| suspects.contains(&client))
@@ -134,14 +138,16 @@ impl Processes {
         }
     }
 
-    /// Returns the GPU processes: those that the driver names, or those that hold cards where it names nobody.
-    fn clients(&self, look: &ProcessLook<'_>) -> BTreeSet<Pid> {
-        let mut clients = self.holders.clone();
+    /// Returns the GPU processes: those that the driver names, and those that hold cards without being named.
+    fn clients(&mut self, look: &ProcessLook<'_>) -> BTreeSet<Pid> {
         if look.numbers_agree {
-            let named = look.cards.iter().flat_map(|card| card.clients.known().into_iter().flatten());
-            clients.extend(named.map(|client| client.pid));
+            for card in look.cards {
+                if let Some(clients) = card.clients.known() {
+                    self.named.insert(card.index, clients.iter().map(|client| client.pid).collect());
+                }
+            }
         }
-        clients
+        self.named.values().flatten().chain(&self.holders).copied().collect()
     }
 
     /// Returns what each client's tree has done since the last look.
@@ -204,13 +210,11 @@ fn read_stats(
     roles: &BTreeMap<Pid, Role>,
     look: &ProcessLook<'_>,
 ) -> Vec<ProcessSample> {
-    let now_ticks = look.at.boot_ns / 1_000_000 * look.ticks_per_second / 1000;
     let mut samples = Vec::with_capacity(roles.len());
     for pid in roles.keys() {
         let Ok(Ok(stat)) = proc.read_of(*pid, "stat").map(stat) else {
             continue;
         };
-        let age_ticks = now_ticks.saturating_sub(stat.start_ticks);
         samples.push(ProcessSample {
             pid: *pid,
             start_ticks: stat.start_ticks,
@@ -222,12 +226,7 @@ fn read_stats(
             name: stat.name(),
             cpu_ticks: stat.cpu_ticks,
             thread_count: stat.thread_count,
-            block_delay_ticks: block_delay(
-                stat.block_delay_ticks,
-                look.delays_are_counted,
-                age_ticks,
-                stat.thread_count,
-            ),
+            block_delay_ticks: block_delay(stat.block_delay_ticks, look.delays_are_counted),
             ..ProcessSample::default()
         });
     }
@@ -235,17 +234,15 @@ fn read_stats(
 }
 
 /// Returns the block-I/O delay, which is nothing at all while the kernel does not count it.
-fn block_delay(ticks: Option<u64>, is_counted: Option<bool>, age_ticks: u64, threads: u64) -> Reading<u64> {
+///
+/// Whether the counter grows faster than it could is judged where it is differenced.
+fn block_delay(ticks: Option<u64>, is_counted: Option<bool>) -> Reading<u64> {
     let Some(ticks) = ticks else {
         return Reading::Unsupported;
     };
     // Kernels before 5.14 have no switch and count from boot, unless told not to: then it stays 0.
     if is_counted == Some(false) || (is_counted.is_none() && ticks == 0) {
         return Reading::Unsupported;
-    }
-    // The kernel's rounding may add a tick or two.
-    if ticks > (age_ticks + 2).saturating_mul(threads.max(1)) {
-        return Reading::Failed(Failure::Implausible { value: format!("{ticks} ticks of {age_ticks}") });
     }
     Reading::Known(ticks)
 }
@@ -286,18 +283,14 @@ fn read_threads(
 #[cfg(test)]
 mod tests {
     use super::block_delay;
-    use gpuwhy_model::reading::{Failure, Reading};
+    use gpuwhy_model::reading::Reading;
 
     #[test]
-    fn a_delay_is_only_believed_where_it_is_counted_and_possible() {
-        assert_eq!(block_delay(Some(0), Some(false), 100, 1), Reading::Unsupported);
-        assert_eq!(block_delay(Some(0), None, 100, 1), Reading::Unsupported);
-        assert_eq!(block_delay(None, Some(true), 100, 1), Reading::Unsupported);
-        assert_eq!(block_delay(Some(0), Some(true), 100, 1), Reading::Known(0));
-        assert_eq!(block_delay(Some(40), None, 100, 1), Reading::Known(40));
-        assert!(matches!(
-            block_delay(Some(400), Some(true), 100, 2),
-            Reading::Failed(Failure::Implausible { .. })
-        ));
+    fn a_delay_is_only_believed_where_it_is_counted() {
+        assert_eq!(block_delay(Some(0), Some(false)), Reading::Unsupported);
+        assert_eq!(block_delay(Some(0), None), Reading::Unsupported);
+        assert_eq!(block_delay(None, Some(true)), Reading::Unsupported);
+        assert_eq!(block_delay(Some(0), Some(true)), Reading::Known(0));
+        assert_eq!(block_delay(Some(40), None), Reading::Known(40));
     }
 }
