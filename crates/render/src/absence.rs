@@ -1,5 +1,6 @@
 //! Words for what could not be seen: why, and what opens it.
 
+use gpuwhy_knowledge::nvml_error;
 use gpuwhy_model::reading::{Absence, Access, Failure};
 use gpuwhy_model::text::{Arg, Text};
 use gpuwhy_model::verdict::BlindSpot;
@@ -44,7 +45,10 @@ fn failed(failure: &Failure) -> Text {
         Failure::Missing { path } => texts::missing(path.as_str()),
         Failure::Io { path, error } => texts::io(error.as_str(), path.as_str()),
         Failure::Syntax { path, line, expected } => texts::syntax(expected.as_str(), *line, path.as_str()),
-        Failure::Nvml { call, code } => texts::nvml(call.as_str(), *code),
+        Failure::Nvml { call, code } => match nvml_error(*code) {
+            Some(known) => texts::nvml_known(call.as_str(), *code, known.name.as_str()),
+            None => texts::nvml(call.as_str(), *code),
+        },
         Failure::LibraryNotLoaded { error } => texts::library_not_loaded(error.as_str()),
         Failure::TimedOut { call, after_ms } => {
             texts::timed_out(Arg::Seconds(*after_ms as f64 / 1000.0), call.as_str())

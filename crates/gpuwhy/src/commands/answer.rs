@@ -1,8 +1,10 @@
 //! From a scene to the answer on standard output and the exit code: the same way for every input.
 
 use gpuwhy_diagnose::diagnose;
+use gpuwhy_model::cause::Cause;
 use gpuwhy_model::limits::Limits;
 use gpuwhy_model::scene::Scene;
+use gpuwhy_model::verdict::Verdict;
 use gpuwhy_render::{json_text, message, report, text};
 
 use crate::failure::{COULD_NOT_LOOK, Failure};
@@ -32,11 +34,17 @@ pub(crate) fn answer(
         text(&verdict, &speech.words(), &output::layout())
     };
     output::data(&shown)?;
-    Ok(if has_no_card(scene) { COULD_NOT_LOOK } else { verdict.exit_code() })
+    Ok(exit_code(&verdict))
 }
 
-/// Returns whether it is known that there is no card of any vendor to look at.
-fn has_no_card(scene: &Scene) -> bool {
-    let on_bus = scene.machine.pci_cards.known();
-    scene.cards.is_empty() && on_bus.is_some_and(Vec::is_empty)
+/// Reasons of an undetermined answer that mean that there was nothing to look at.
+const NOTHING_TO_LOOK_AT: [&str; 2] = ["no-gpu", "no-view"];
+
+/// Returns the exit code of an answer.
+fn exit_code(verdict: &Verdict) -> u8 {
+    let is_nothing_to_look_at = verdict.findings.iter().any(|finding| {
+        let reason = finding.detail.get("reason").map(String::as_str);
+        finding.cause == Cause::Undetermined && reason.is_some_and(|reason| NOTHING_TO_LOOK_AT.contains(&reason))
+    });
+    if is_nothing_to_look_at { COULD_NOT_LOOK } else { verdict.exit_code() }
 }

@@ -351,6 +351,11 @@ fn blind() -> Verdict {
         ),
         blind_spot(Signal::Power, failed(Failure::Implausible { value: "588 W".to_owned() }), &[]),
         blind_spot(
+            Signal::PcieLink,
+            failed(Failure::Nvml { call: "nvmlDeviceGetCurrPcieLinkWidth".to_owned(), code: 15 }),
+            &[],
+        ),
+        blind_spot(
             Signal::Mounts,
             failed(Failure::Missing { path: "/proc/self/mountinfo".to_owned() }),
             &[Cause::StarvedByStorage],
