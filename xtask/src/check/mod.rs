@@ -4,7 +4,7 @@ mod edges;
 mod licences;
 mod manifests;
 mod purity;
-//mod texts;
+mod texts;
 mod unsafe_code;
 
 use std::path::{Path, PathBuf};
@@ -34,7 +34,7 @@ const CHECKS: &[Check] = &[
     Check { name: "duplicates", run: duplicates },
     Check { name: "purity", run: |workspace| refuse(&purity::impurities(workspace)?) },
     Check { name: "unsafe", run: |workspace| refuse(&unsafe_code::misplaced(workspace)?) },
-    //Check { name: "texts", run: |_| texts::complete() },
+    Check { name: "texts", run: |_| texts::complete() },
     Check { name: "generated", run: |workspace| refuse(&generate::stale(workspace)?) },
     Check { name: "clippy", run: clippy },
     Check { name: "doc", run: documentation },

@@ -48,7 +48,7 @@ pub(super) fn misplaced(workspace: &Workspace) -> Result<Vec<String>> {
 
 /// Returns whether a source has an attribute about the lint that denies `unsafe`.
 fn lifts_denial(source: &str) -> bool {
-    source.lines().map(str::trim_start).any(|line| line.starts_with("#") && line.contains("(unsafe_code"))
+    source.lines().map(str::trim_start).any(|line| line.starts_with('#') && line.contains("(unsafe_code"))
 }
 
 #[cfg(test)]

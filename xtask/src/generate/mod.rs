@@ -1,6 +1,6 @@
 //! `cargo xtask generate`: files of the repository that are made from the code, and whether they are up to date.
 
-//mod rules;
+mod rules;
 mod schema;
 
 use std::path::PathBuf;
@@ -51,7 +51,7 @@ pub(crate) fn stale(workspace: &Workspace) -> Result<Vec<String>> {
 
 fn all() -> Result<Vec<Generated>> {
     let mut files = schema::files()?;
-    //files.extend(rules::files());
+    files.extend(rules::files());
     Ok(files)
 }
 
@@ -59,7 +59,7 @@ fn all() -> Result<Vec<Generated>> {
 fn left_over(workspace: &Workspace) -> Result<Vec<PathBuf>> {
     let made: Vec<PathBuf> = all()?.iter().map(|file| workspace.path(&file.path)).collect();
     let mut left_over = Vec::new();
-    for folder in [schema::FOLDER] {
+    for folder in [schema::FOLDER, rules::FOLDER] {
         let Ok(entries) = workspace.path(folder).read_dir() else {
             // Nothing was ever generated; the missing files are reported one by one.
             continue;
