@@ -5,11 +5,11 @@ use gpuwhy_model::sample::{
     CardKind, CardMemory, CardSample, ClockReasons, Clocks, PcieLink, PowerLimits, ReasonCounters,
     TemperatureLimits,
 };
-use gpuwhy_model::units::{Bytes, BytesPerSecond, Celsius, Megahertz, Percent, Watts};
+use gpuwhy_model::units::{BytesPerSecond, Celsius, Megahertz, Percent, Watts};
 
 use super::clients::{clients, clients_of_instance};
 use super::document::Element;
-use super::value::{LOST_WORDS, first_known, lost, number, small, switch, text, whole};
+use super::value::{self, LOST_WORDS, first_known, lost, number, small, switch, text, whole};
 use crate::kernel_log::pci_address;
 
 /// `nvidia-smi` writes KB/s and means thousands.
@@ -60,7 +60,7 @@ fn card(gpu: &Element, index: u32) -> CardSample {
     let utilization = gpu.child(&["utilization"]);
     let power = gpu.child(&["gpu_power_readings", "power_readings"]);
     let watts = |name| number(in_section(power, &[name]), "W").map(Watts);
-    let memory = memory(gpu.child(&["fb_memory_usage"]));
+    let memory = memory(gpu.child(&["fb_memory_usage", "memory_usage"]));
     let busy = number(in_section(utilization, &["gpu_util"]), "%").map(Percent);
     let temperature = celsius(gpu, &["gpu_temp"]);
     CardSample {
@@ -79,7 +79,7 @@ fn card(gpu: &Element, index: u32) -> CardSample {
         memory_busy: number(in_section(utilization, &["memory_util"]), "%").map(Percent),
         power: first_known(["power_draw", "average_power_draw", "instant_power_draw"].map(watts)),
         power_limits: PowerLimits {
-            enforced: first_known(["enforced_power_limit", "current_power_limit"].map(watts)),
+            enforced: first_known(["enforced_power_limit", "current_power_limit", "power_limit"].map(watts)),
             default: watts("default_power_limit"),
             maximum: watts("max_power_limit"),
         },
@@ -131,9 +131,7 @@ fn address(gpu: &Element) -> Reading<String> {
 
 /// Reads an amount of memory and its parts; old drivers count the reserved part as used and do not name it.
 fn memory(section: Option<&Element>) -> Reading<CardMemory> {
-    let amount = |name| {
-        whole(in_section(section, &[name]), "MiB").map(|mebibytes| Bytes(mebibytes.saturating_mul(1 << 20)))
-    };
+    let amount = |name| value::memory(in_section(section, &[name]));
     amount("total").and_then(|total| {
         amount("used").and_then(|used| {
             amount("free").map(|free| CardMemory { total, reserved: amount("reserved"), used, free })

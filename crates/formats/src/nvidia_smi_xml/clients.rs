@@ -4,10 +4,9 @@ use gpuwhy_model::command_line::masked_text;
 use gpuwhy_model::process::Pid;
 use gpuwhy_model::reading::Reading;
 use gpuwhy_model::sample::{CardClient, ClientKind};
-use gpuwhy_model::units::Bytes;
 
 use super::document::Element;
-use super::value::{small, text, whole};
+use super::value::{memory, small, text};
 
 /// Returns the processes of a card, those of its instances included.
 pub(super) fn clients(gpu: &Element) -> Reading<Vec<CardClient>> {
@@ -28,7 +27,8 @@ fn same_text(one: Option<&Element>, other: Option<&Element>) -> bool {
 }
 
 fn listed(gpu: &Element, belongs: impl Fn(&Element) -> bool) -> Reading<Vec<CardClient>> {
-    let Some(section) = gpu.child(&["processes"]) else {
+    // Drivers before 340 list compute processes only.
+    let Some(section) = gpu.child(&["processes", "compute_processes"]) else {
         return Reading::default();
     };
     if section.children.is_empty()
@@ -47,8 +47,7 @@ fn client(process: &Element) -> Option<CardClient> {
     Some(CardClient {
         pid: Pid(pid),
         kind: kind(process.child(&["type"])),
-        memory: whole(process.child(&["used_memory"]), "MiB")
-            .map(|mebibytes| Bytes(mebibytes.saturating_mul(1 << 20))),
+        memory: memory(process.child(&["used_memory"])),
         name: text(process.child(&["process_name"])).map(masked_text),
     })
 }

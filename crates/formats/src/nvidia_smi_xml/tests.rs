@@ -1,7 +1,7 @@
 use gpuwhy_model::reading::{Access, Failure, Reading};
 use gpuwhy_model::sample::{CardKind, ClientKind, ClockReasons};
 use gpuwhy_model::scene::{Card, SourceKind};
-use gpuwhy_model::units::{Bytes, Celsius, Watts};
+use gpuwhy_model::units::{Bytes, Celsius, Percent, Watts};
 
 use super::read;
 
@@ -117,6 +117,22 @@ fn power_is_found_under_old_and_new_names() {
     assert_eq!(new.power_limits.enforced, Reading::Known(Watts(300.0)));
     let none = card("<gpu_power_readings><average_power_draw>N/A</average_power_draw></gpu_power_readings>");
     assert_eq!(none.power, Reading::Unsupported);
+}
+
+#[test]
+fn the_oldest_drivers_write_other_names_and_units() {
+    let old = card(
+        "<memory_usage><total>5375 MB</total><used>2594 MB</used><free>2781 MB</free></memory_usage>\
+         <utilization><gpu_util>04 %</gpu_util></utilization>\
+         <power_readings><power_draw>99.28 W</power_draw><power_limit>225 W</power_limit></power_readings>\
+         <compute_processes><process_info><pid>31</pid><process_name>a.out</process_name>\
+         <used_memory>2577 MB</used_memory></process_info></compute_processes>",
+    );
+    assert_eq!(old.memory.known().unwrap().total, Bytes::from_mebibytes(5375));
+    assert_eq!(old.busy.known().unwrap().last, Percent(4.0));
+    assert_eq!(old.power_limits.enforced, Reading::Known(Watts(225.0)));
+    assert_eq!(old.known_clients()[0].kind, ClientKind::Compute);
+    assert_eq!(old.unexplained, Reading::Known(Bytes::from_mebibytes(17)));
 }
 
 #[test]

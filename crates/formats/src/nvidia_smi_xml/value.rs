@@ -1,6 +1,7 @@
 //! Values as `nvidia-smi` writes them: a number with its unit, or words that say why there is none.
 
 use gpuwhy_model::reading::{Access, Failure, Reading};
+use gpuwhy_model::units::Bytes;
 
 use super::document::Element;
 
@@ -69,6 +70,14 @@ pub(super) fn number(element: Option<&Element>, unit: &'static str) -> Reading<f
 pub(super) fn whole(element: Option<&Element>, unit: &'static str) -> Reading<u64> {
     parsed(element, &format!("a whole number and `{unit}`"), |text| {
         text.strip_suffix(unit)?.trim_end().parse().ok()
+    })
+}
+
+/// Returns an amount of memory; drivers before 331 wrote `MB` and meant mebibytes.
+pub(super) fn memory(element: Option<&Element>) -> Reading<Bytes> {
+    parsed(element, "a whole number and `MiB`", |text| {
+        let number = text.strip_suffix("MiB").or_else(|| text.strip_suffix("MB"))?;
+        number.trim_end().parse::<u64>().ok()?.checked_mul(1 << 20).map(Bytes)
     })
 }
 
