@@ -249,7 +249,7 @@ impl Keeper {
             command: member.command.clone(),
             environment,
             log: Some(directory.logs().join(format!("{}.log", member.name))),
-            dies_with_parent: true,
+            is_member: true,
         })
     }
 

@@ -33,8 +33,8 @@ pub struct Launch {
     pub environment: BTreeMap<String, String>,
     /// Where standard output and error go; the caller's when absent. Standard input is always the caller's.
     pub log: Option<PathBuf>,
-    /// Whether it dies with the process that launches it.
-    pub dies_with_parent: bool,
+    /// Whether it belongs to the box: it leads a session of its own, and dies with the keeper that launches it.
+    pub is_member: bool,
 }
 
 /// Why a process could not come to its place.
@@ -105,7 +105,8 @@ impl Launch {
             take_user(user).map_err(step("take the user"))?;
         }
         // Taking a user clears the death signal, so this comes after it.
-        if self.dies_with_parent {
+        if self.is_member {
+            rustix::process::setsid().map_err(io::Error::from).map_err(step("lead a session"))?;
             rustix::process::set_parent_process_death_signal(Some(Signal::KILL))
                 .map_err(io::Error::from)
                 .map_err(step("die with the keeper"))?;

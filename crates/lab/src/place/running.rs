@@ -125,7 +125,7 @@ pub fn visit(
         command,
         environment,
         log: None,
-        dies_with_parent: false,
+        is_member: false,
     })
 }
 
