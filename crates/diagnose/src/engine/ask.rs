@@ -1,0 +1,57 @@
+//! The one thing to do next, where the signals do not decide.
+
+use gpuwhy_model::cause::Cause;
+use gpuwhy_model::reading::{Absence, Access, Reading};
+use gpuwhy_model::scene::{Scene, SourceKind};
+use gpuwhy_model::verdict::AskNext;
+
+use crate::findings::Findings;
+use crate::registry;
+
+/// How long to look when no rule says how long it needs, in seconds.
+const DEFAULT_LOOK_S: f64 = 60.0;
+/// No longer look is asked for, in seconds.
+const LONGEST_LOOK_S: f64 = 600.0;
+/// A finding that is no surer than this is worth a second look.
+const UNSURE: f64 = 0.5;
+
+/// Returns the command that separates the causes that remain; none when nothing remains or nothing would help.
+pub(super) fn next(scene: &Scene, findings: &Findings) -> Option<AskNext> {
+    let unsure = findings.answers().filter(|draft| draft.finding.confidence <= UNSURE);
+    let open = unsure.chain(findings.candidates()).map(crate::draft::Draft::cause);
+    let is_open_answer = |cause: &Cause| !matches!(cause, Cause::Undetermined | Cause::NothingWrong);
+    let mut separates: Vec<Cause> = open.filter(is_open_answer).collect();
+    if separates.is_empty() && findings.answers().any(|draft| draft.cause() == Cause::Undetermined) {
+        separates = findings.unseen.values().flatten().copied().filter(is_open_answer).collect();
+    }
+    separates.sort_by_key(|cause| registry::place(*cause));
+    separates.dedup();
+    if separates.is_empty() {
+        return None;
+    }
+    Some(AskNext { command: command(scene, findings, &separates)?, separates })
+}
+
+fn command(scene: &Scene, findings: &Findings, separates: &[Cause]) -> Option<String> {
+    if scene.provenance.source == SourceKind::Text {
+        return Some("gpuwhy".to_owned());
+    }
+    let rights_would_help = findings.unseen.iter().any(|((_, why), causes)| {
+        is_opened_by_root(why) && causes.iter().any(|cause| separates.contains(cause))
+    });
+    if rights_would_help && scene.machine.viewer.uid != Reading::Known(0) {
+        return Some("sudo gpuwhy".to_owned());
+    }
+    let wanted = findings.drafts.iter().filter_map(|draft| draft.look_for_s).fold(0.0, f64::max);
+    let wanted = if wanted > 0.0 { wanted } else { DEFAULT_LOOK_S };
+    let looked = scene.window.span_s;
+    let longer = wanted.max(looked * 2.0).min(LONGEST_LOOK_S).ceil();
+    (longer > looked).then(|| format!("gpuwhy --for {longer}s"))
+}
+
+fn is_opened_by_root(why: &Absence) -> bool {
+    matches!(
+        why,
+        Absence::Denied(Access::Root | Access::RootOrOwner | Access::VisibleProcesses | Access::KernelLog)
+    )
+}

@@ -1,0 +1,75 @@
+//! Remarks that are no finding.
+
+use gpuwhy_model::limits::Limits;
+use gpuwhy_model::reading::Reading;
+use gpuwhy_model::sample::PciDevice;
+use gpuwhy_model::scene::Scene;
+use gpuwhy_model::units::Seconds;
+
+use crate::facts::cards;
+use crate::findings::Findings;
+use crate::shared_text;
+
+/// Adds what is worth knowing beside the findings.
+pub(super) fn add(scene: &Scene, limits: &Limits, findings: &mut Findings) {
+    slow_start(scene, limits, findings);
+    memory_without_owner(scene, limits, findings);
+    other_vendors(scene, findings);
+    undecided_cards(findings);
+}
+
+/// A library that took long and then answered: the cards were not kept ready.
+fn slow_start(scene: &Scene, limits: &Limits, findings: &mut Findings) {
+    let driver = &scene.machine.driver;
+    let Some(took) = driver.init_ms.known().map(|milliseconds| Seconds(*milliseconds as f64 / 1000.0)) else {
+        return;
+    };
+    if took.0 <= limits.init_slow_s || !driver.library.is_known() {
+        return;
+    }
+    let is_off = cards::whole_cards(scene).any(|card| card.persistence == Reading::Known(false));
+    let text = if is_off {
+        shared_text::note_slow_start_persistence_off(took)
+    } else {
+        shared_text::note_slow_start(took)
+    };
+    findings.note(text);
+}
+
+/// Memory that no listed process holds: no rule of this version judges it.
+fn memory_without_owner(scene: &Scene, limits: &Limits, findings: &mut Findings) {
+    for card in cards::whole_cards(scene) {
+        let Some(unexplained) = card.unexplained.known() else {
+            continue;
+        };
+        let total = card.memory.known().map_or(0, |memory| memory.total.0) as f64;
+        let is_much = unexplained.0 >= limits.held_bytes_worth_naming
+            && unexplained.0 as f64 >= total * limits.unexplained_share_worth_naming;
+        if is_much {
+            findings.note(shared_text::note_memory_without_owner(*unexplained, card.index));
+        }
+    }
+}
+
+fn other_vendors(scene: &Scene, findings: &mut Findings) {
+    let devices = scene.machine.pci_cards.known().into_iter().flatten();
+    // A board's own display chip is no card for computing.
+    let others = devices.filter(|device| device.is_card() && is_other_card_maker(device.vendor)).count();
+    if others > 0 {
+        findings.note(shared_text::note_other_vendors(others));
+    }
+}
+
+fn is_other_card_maker(vendor: u32) -> bool {
+    matches!(vendor, PciDevice::AMD | PciDevice::INTEL)
+}
+
+fn undecided_cards(findings: &mut Findings) {
+    let has_answer =
+        findings.answers().any(|draft| draft.cause() != gpuwhy_model::cause::Cause::Undetermined);
+    if !has_answer || findings.undecided.is_empty() {
+        return;
+    }
+    let cards: Vec<String> = findings.undecided.iter().map(u32::to_string).collect();
+    findings.note(shared_text::note_undecided_cards(cards));
+}

@@ -1,0 +1,183 @@
+//! Cards and who holds them.
+
+use gpuwhy_model::limits::Limits;
+use gpuwhy_model::process::Pid;
+use gpuwhy_model::reading::{Absence, Access, Failure, Reading};
+use gpuwhy_model::sample::{ClientKind, PciDevice, ProcessState};
+use gpuwhy_model::scene::{Card, Client, Process, Scene, Workload};
+use gpuwhy_model::units::Bytes;
+
+/// A process that holds a card for computing.
+#[derive(Clone, Copy)]
+pub(crate) struct Holder<'scene> {
+    pub(crate) card: &'scene Card,
+    pub(crate) client: &'scene Client,
+    /// Its entry in `/proc`, where there is one that surely is the same process.
+    pub(crate) process: Option<&'scene Process>,
+    pub(crate) workload: Option<&'scene Workload>,
+}
+
+impl Holder<'_> {
+    /// Returns the bytes that it holds; 0 when nobody says.
+    pub(crate) fn bytes(&self) -> Bytes {
+        self.client.memory.known().copied().unwrap_or_default()
+    }
+
+    /// Returns whether its kernels ran in the window, where that is known.
+    pub(crate) fn worked(&self, limits: &Limits) -> Option<bool> {
+        if let Some(work) = self.client.sm.known() {
+            return Some(work.mean.0 > limits.idle_percent_max);
+        }
+        match activity(self.card, limits) {
+            Activity::Rests => Some(false),
+            Activity::Works if self.card.known_clients().len() == 1 => Some(true),
+            Activity::Works | Activity::Unknown => None,
+        }
+    }
+
+    /// Returns whether it lives: it has an entry in `/proc` and is no zombie.
+    pub(crate) fn lives(&self) -> bool {
+        self.process.is_some_and(|process| process.state != Reading::Known(ProcessState::Zombie))
+    }
+}
+
+/// Returns the whole cards; instances belong to theirs.
+pub(crate) fn whole_cards(scene: &Scene) -> impl Iterator<Item = &Card> {
+    scene.cards.iter().filter(|card| card.parent.is_none())
+}
+
+/// Returns the processes that hold a card or an instance of it for computing.
+pub(crate) fn holders<'scene>(scene: &'scene Scene, card: &'scene Card) -> Vec<Holder<'scene>> {
+    let parts = scene.cards.iter().filter(|part| card.parent.is_none() && part.parent == Some(card.index));
+    let mut holders: Vec<Holder<'_>> = std::iter::once(card)
+        .chain(parts)
+        .flat_map(|part| part.known_clients().iter().map(move |client| (part, client)))
+        .filter(|(_, client)| client.kind != ClientKind::Graphics)
+        .map(|(part, client)| Holder {
+            card: part,
+            client,
+            process: process_of(scene, client.pid),
+            workload: scene.workload_of(client.pid),
+        })
+        .collect();
+    holders.sort_by_key(|holder| (std::cmp::Reverse(holder.bytes()), holder.client.pid));
+    holders.dedup_by_key(|holder| holder.client.pid);
+    holders
+}
+
+/// Returns the process that a number of the driver means, if both count in the same pid namespace.
+fn process_of(scene: &Scene, pid: Pid) -> Option<&Process> {
+    let numbers_agree = scene.machine.viewer.initial_pid_namespace != Reading::Known(false);
+    scene.process(pid).filter(|_| numbers_agree)
+}
+
+/// Returns why a process that the driver names cannot be found in `/proc`.
+pub(crate) fn why_not_in_proc(scene: &Scene) -> Absence {
+    if scene.processes.is_empty() && !scene.machine.viewer.initial_pid_namespace.is_known() {
+        return Absence::Failed(Failure::NotInSource);
+    }
+    Absence::Denied(Access::VisibleProcesses)
+}
+
+/// Returns whether an amount of a card's memory is worth naming.
+pub(crate) fn is_worth_naming(bytes: Bytes, card: &Card, limits: &Limits) -> bool {
+    let total = card.memory.known().map_or(0, |memory| memory.total.0);
+    let share = if total > 0 { bytes.0 as f64 / total as f64 } else { 0.0 };
+    bytes.0 >= limits.held_bytes_worth_naming || share >= limits.held_share_worth_naming
+}
+
+/// Whether a card works.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Activity {
+    Works,
+    Rests,
+    Unknown,
+}
+
+/// Returns whether a card worked in the window.
+pub(crate) fn activity(card: &Card, limits: &Limits) -> Activity {
+    if let Some(busy) = card.busy.known() {
+        return if busy.mean.0 > limits.idle_percent_max { Activity::Works } else { Activity::Rests };
+    }
+    let mut works = card.known_clients().iter().map(|client| &client.sm).peekable();
+    if works.peek().is_none() {
+        return Activity::Unknown;
+    }
+    let mut all_known = true;
+    for work in works {
+        match work.known() {
+            Some(work) if work.mean.0 > limits.idle_percent_max => return Activity::Works,
+            Some(_) => {}
+            None => all_known = false,
+        }
+    }
+    if all_known { Activity::Rests } else { Activity::Unknown }
+}
+
+/// Returns whether so much of a card's memory is used that a new program will not fit.
+pub(crate) fn is_full(card: &Card, limits: &Limits) -> Option<bool> {
+    let memory = card.memory.known()?;
+    let share = memory.used.0 as f64 / memory.total.0.max(1) as f64;
+    Some(share >= limits.full_memory_share_min || memory.free.0 <= limits.full_free_bytes_max)
+}
+
+/// Returns the NVIDIA cards on the PCI bus that an NVIDIA driver is meant to serve, by address.
+///
+/// A card that is bound for passing it to a virtual machine is out of reach by intent.
+pub(crate) fn nvidia_pci_cards(scene: &Scene) -> Reading<Vec<&PciDevice>> {
+    scene.machine.pci_cards.as_ref().map(|devices| {
+        let mut cards: Vec<&PciDevice> = devices
+            .iter()
+            .filter(|device| device.vendor == PciDevice::NVIDIA && device.is_card())
+            .filter(|device| !is_passed_on(device))
+            .collect();
+        cards.sort_by(|one, other| one.address.cmp(&other.address));
+        cards
+    })
+}
+
+/// Returns the numbers under which the driver would list its cards, when its library lists none at all.
+pub(crate) fn only_on_the_bus(scene: &Scene) -> Vec<u32> {
+    if !scene.cards.is_empty() || scene.machine.driver.library.is_known() {
+        return Vec::new();
+    }
+    let number = nvidia_pci_cards(scene).known().map_or(0, Vec::len);
+    (0..u32::try_from(number).unwrap_or(u32::MAX)).collect()
+}
+
+fn is_passed_on(device: &PciDevice) -> bool {
+    device.driver.known().is_some_and(|driver| matches!(driver.as_str(), "vfio-pci" | "pci-stub"))
+}
+
+/// Returns a PCI address in the form of the kernel: four-digit domain, lower case.
+pub(crate) fn normal_address(address: &str) -> String {
+    let address = address.to_ascii_lowercase();
+    let Some((domain, rest)) = address.split_once(':') else {
+        return address;
+    };
+    if !rest.contains(':') {
+        return format!("0000:{address}");
+    }
+    format!("{:0>4}:{rest}", domain.trim_start_matches('0'))
+}
+
+/// Returns a PCI address without its function: `0000:65:00`.
+pub(crate) fn slot(address: &str) -> String {
+    let address = normal_address(address);
+    address.rsplit_once('.').map_or(address.clone(), |(slot, _)| slot.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{normal_address, slot};
+
+    #[test]
+    fn addresses_are_comparable() {
+        assert_eq!(normal_address("00000000:65:00.0"), "0000:65:00.0");
+        assert_eq!(normal_address("0000:65:00.0"), "0000:65:00.0");
+        assert_eq!(normal_address("65:00.0"), "0000:65:00.0");
+        assert_eq!(normal_address("0018:C1:00.0"), "0018:c1:00.0");
+        assert_eq!(slot("00000000:65:00.0"), "0000:65:00");
+        assert_eq!(slot("0000:65:00"), "0000:65:00");
+    }
+}

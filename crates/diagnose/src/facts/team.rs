@@ -1,0 +1,210 @@
+//! The processes behind a card: those that compute, and those that bring them data.
+
+use std::collections::BTreeSet;
+
+use gpuwhy_model::process::Pid;
+use gpuwhy_model::scene::{Process, Scene, Thread};
+
+use super::cards::Holder;
+use super::names;
+use super::waiting::Waiting;
+
+/// A thread that does less than this does not load data.
+const TAKES_PART_SHARE: f64 = 0.1;
+
+/// How a run brings data to its card.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LoaderKind {
+    /// Processes below the one that computes.
+    Processes,
+    /// Threads of the process that computes.
+    Threads,
+    /// The main thread of the process that computes.
+    MainThread,
+}
+
+/// One thread that loads data.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Loader<'scene> {
+    pub(crate) process: &'scene Process,
+    pub(crate) waiting: Waiting<'scene>,
+    /// Cores that the thread or its process used.
+    pub(crate) cores: Option<f64>,
+    pub(crate) run_delay: Option<f64>,
+}
+
+/// The processes behind a card.
+pub(crate) struct Team<'scene> {
+    pub(crate) computing: Vec<&'scene Process>,
+    pub(crate) kind: LoaderKind,
+    pub(crate) loaders: Vec<Loader<'scene>>,
+}
+
+impl<'scene> Team<'scene> {
+    /// Returns the team of the holders of one card; none when none of them has an entry in `/proc`.
+    pub(crate) fn of(scene: &'scene Scene, holders: &[Holder<'scene>]) -> Option<Self> {
+        let computing: Vec<&Process> = holders.iter().filter_map(|holder| holder.process).collect();
+        if computing.is_empty() {
+            return None;
+        }
+        let loading = loading_processes(scene, holders, &computing);
+        let by_process: Vec<Loader<'_>> = loading.iter().filter_map(|process| busiest(process)).collect();
+        if !by_process.is_empty() {
+            return Some(Self { computing, kind: LoaderKind::Processes, loaders: by_process });
+        }
+        let by_thread: Vec<Loader<'_>> =
+            computing.iter().flat_map(|process| loading_threads(process)).collect();
+        if !by_thread.is_empty() {
+            return Some(Self { computing, kind: LoaderKind::Threads, loaders: by_thread });
+        }
+        let loaders = computing.iter().filter_map(|process| main_thread(process)).collect();
+        Some(Self { computing, kind: LoaderKind::MainThread, loaders })
+    }
+
+    /// Returns how often the least watched loader was looked at.
+    pub(crate) fn looks(&self) -> usize {
+        self.loaders.iter().map(|loader| loader.waiting.looks).min().unwrap_or(0)
+    }
+
+    /// Returns the mean of a share over all loaders; 0 without any.
+    pub(crate) fn mean(&self, share: impl Fn(&Loader<'_>) -> f64) -> f64 {
+        if self.loaders.is_empty() {
+            return 0.0;
+        }
+        self.loaders.iter().map(share).sum::<f64>() / self.loaders.len() as f64
+    }
+
+    /// Returns every process of the team, each once.
+    pub(crate) fn processes(&self) -> Vec<&'scene Process> {
+        let mut seen: BTreeSet<Pid> = BTreeSet::new();
+        self.computing
+            .iter()
+            .copied()
+            .chain(self.loaders.iter().map(|loader| loader.process))
+            .filter(|process| seen.insert(process.key.pid))
+            .collect()
+    }
+
+    /// Returns the cores that the team used, as far as they are known.
+    pub(crate) fn cores(&self) -> Option<f64> {
+        let known: Vec<f64> = self
+            .processes()
+            .iter()
+            .filter_map(|process| process.cores.known())
+            .map(|cores| cores.0)
+            .collect();
+        (!known.is_empty()).then(|| known.iter().sum())
+    }
+}
+
+/// Returns a process and all its descendants.
+pub(crate) fn tree<'scene>(scene: &'scene Scene, top: &'scene Process) -> Vec<&'scene Process> {
+    let mut members = vec![top];
+    let mut next = 0;
+    while let Some(parent) = members.get(next).map(|process| process.key.pid) {
+        next += 1;
+        for child in &scene.processes {
+            let is_known = members.iter().any(|member| member.key.pid == child.key.pid);
+            if child.parent == parent && !is_known {
+                members.push(child);
+            }
+        }
+    }
+    members
+}
+
+/// Returns the processes that may load data for those that compute.
+fn loading_processes<'scene>(
+    scene: &'scene Scene,
+    holders: &[Holder<'scene>],
+    computing: &[&'scene Process],
+) -> Vec<&'scene Process> {
+    let holds_a_card: BTreeSet<Pid> =
+        scene.workloads.iter().flat_map(|workload| workload.gpu_processes.iter().copied()).collect();
+    let may_load = |process: &&'scene Process| {
+        !holds_a_card.contains(&process.key.pid)
+            && !computing.iter().any(|other| other.key.pid == process.key.pid)
+            && !names::is_helper(process)
+    };
+    let mut below: Vec<&Process> =
+        computing.iter().flat_map(|process| tree(scene, process)).filter(may_load).collect();
+    if below.is_empty() {
+        below = shared_loaders(scene, holders).filter(may_load).collect();
+    }
+    below.sort_by_key(|process| process.key.pid);
+    below.dedup_by_key(|process| process.key.pid);
+    let named: Vec<&Process> = below.iter().copied().filter(|process| is_named_loader(process)).collect();
+    if named.is_empty() { below } else { named }
+}
+
+/// Returns the processes of the holders' runs that stand below no process with a card: loaders for all of them.
+fn shared_loaders<'scene>(
+    scene: &'scene Scene,
+    holders: &[Holder<'scene>],
+) -> impl Iterator<Item = &'scene Process> {
+    let workloads = holders.iter().filter_map(|holder| holder.workload);
+    workloads.flat_map(|workload| {
+        let below_others: BTreeSet<Pid> = workload
+            .gpu_processes
+            .iter()
+            .filter_map(|pid| scene.process(*pid))
+            .flat_map(|process| tree(scene, process))
+            .map(|process| process.key.pid)
+            .collect();
+        scene
+            .processes_of(workload)
+            .filter(move |process| !below_others.contains(&process.key.pid) && is_named_loader(process))
+    })
+}
+
+fn is_named_loader(process: &Process) -> bool {
+    let threads = process.threads.known().map_or(&[][..], Vec::as_slice);
+    names::is_loader_name(&process.name) || threads.iter().any(|thread| names::is_loader_name(&thread.name))
+}
+
+/// Returns the thread of a loading process that does most.
+fn busiest(process: &Process) -> Option<Loader<'_>> {
+    let main = main_thread(process);
+    let threads = process.threads.known().into_iter().flatten().map(|thread| of_thread(process, thread));
+    main.into_iter()
+        .chain(threads)
+        .filter(|loader| loader.waiting.looks > 0)
+        .max_by(|one, other| one.waiting.occupied().total_cmp(&other.waiting.occupied()))
+}
+
+/// Returns the threads of a computing process, beside its main one, that take part in loading.
+fn loading_threads(process: &Process) -> Vec<Loader<'_>> {
+    let threads = process.threads.known().into_iter().flatten();
+    let others = threads
+        .filter(|thread| thread.tid != process.key.pid && !names::is_driving_thread(&thread.name))
+        .map(|thread| (names::is_loader_name(&thread.name), of_thread(process, thread)));
+    let (named, unnamed): (Vec<_>, Vec<_>) = others.partition(|(is_named, _)| *is_named);
+    let active = unnamed.into_iter().filter(|(_, loader)| loader.waiting.occupied() >= TAKES_PART_SHARE);
+    let chosen: Vec<_> = if named.is_empty() { active.collect() } else { named };
+    // One busy thread without a loader's name is the program itself at work.
+    if chosen.len() == 1 && !chosen[0].0 && chosen[0].1.waiting.processor > chosen[0].1.waiting.storage {
+        return Vec::new();
+    }
+    chosen.into_iter().map(|(_, loader)| loader).collect()
+}
+
+fn of_thread<'scene>(process: &'scene Process, thread: &'scene Thread) -> Loader<'scene> {
+    Loader {
+        process,
+        waiting: Waiting::of_thread(thread),
+        cores: thread.cores.known().map(|cores| cores.0),
+        run_delay: thread.run_delay.known().map(|delay| delay.0),
+    }
+}
+
+/// Returns the main thread of a process, where it was looked at.
+fn main_thread(process: &Process) -> Option<Loader<'_>> {
+    let waiting = Waiting::of_main_thread(process);
+    let is_alone = process.thread_count <= 1;
+    (waiting.looks > 0).then(|| Loader {
+        process,
+        waiting,
+        cores: process.cores.known().filter(|_| is_alone).map(|cores| cores.0),
+        run_delay: process.run_delay.known().map(|delay| delay.0),
+    })
+}

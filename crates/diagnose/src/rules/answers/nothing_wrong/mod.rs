@@ -1,0 +1,200 @@
+//! `nothing-wrong`: every card is free, or works and shows nothing amiss, and enough was seen to say so.
+
+use gpuwhy_model::action::Action;
+use gpuwhy_model::cause::Cause;
+use gpuwhy_model::evidence::Comparison;
+use gpuwhy_model::limits::Limits;
+use gpuwhy_model::scene::{Card, Scene};
+use gpuwhy_model::signal::{Reader, Signal};
+use gpuwhy_model::units::Unit;
+use gpuwhy_model::verdict::Severity;
+
+use crate::draft::Draft;
+use crate::evidence::{busy, normal, once, reader};
+use crate::facts::cards::{Activity, Holder, activity, holders, is_worth_naming, whole_cards};
+use crate::facts::idle::{IdleSource, idle};
+use crate::facts::kernel_log;
+use crate::facts::team::{LoaderKind, Team};
+use crate::findings::Findings;
+use crate::rule::{Needs, Rule, Span};
+
+mod text {
+    include!(concat!(env!("OUT_DIR"), "/text/nothing_wrong.rs"));
+}
+
+/// The rule.
+pub(crate) static RULE: Rule = Rule {
+    cause: Cause::NothingWrong,
+    needs: Needs {
+        span: Span::NONE,
+        samples: 1,
+        signals: &[
+            Signal::CardAnswers,
+            Signal::GpuBusy,
+            Signal::VramUsed,
+            Signal::VramByProcess,
+            Signal::ProcessState,
+            Signal::KernelLog,
+        ],
+    },
+    check,
+};
+
+/// What a card without a finding does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Healthy {
+    /// Nobody holds it.
+    Free,
+    /// It works most of the time.
+    Works,
+    /// It works now and then, as its owner needs it.
+    LightlyUsed,
+}
+
+fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
+    let mut healthy: Vec<(&Card, Healthy)> = Vec::new();
+    for card in whole_cards(scene) {
+        if findings.answers().any(|draft| draft.finding.cards.contains(&card.index)) {
+            continue;
+        }
+        match healthy_state(scene, card, limits, findings) {
+            Some(state) => healthy.push((card, state)),
+            None => {
+                findings.undecided.insert(card.index);
+            }
+        }
+    }
+    let is_everything = findings.undecided.is_empty() && findings.answers().next().is_none();
+    if healthy.is_empty() || !is_everything {
+        return;
+    }
+    findings.report(judge(scene, &healthy, limits));
+}
+
+/// Returns what a card does, if nothing about it is open.
+fn healthy_state(scene: &Scene, card: &Card, limits: &Limits, findings: &Findings) -> Option<Healthy> {
+    // A full card is a remark; every other possibility leaves the card open.
+    let is_open = findings
+        .candidates()
+        .any(|draft| draft.cause() != Cause::VramFull && draft.finding.cards.contains(&card.index));
+    if is_open || !card.handle.is_known() {
+        return None;
+    }
+    let holders = holders(scene, card);
+    match activity(card, limits) {
+        Activity::Works => working_state(scene, card, &holders, limits),
+        Activity::Rests | Activity::Unknown if is_free(card, limits) => Some(Healthy::Free),
+        Activity::Rests => rests_between_work(&holders, limits).then_some(Healthy::LightlyUsed),
+        Activity::Unknown => None,
+    }
+}
+
+/// Returns whether nobody holds memory worth naming.
+fn is_free(card: &Card, limits: &Limits) -> bool {
+    let Some(memory) = card.memory.known() else {
+        return false;
+    };
+    let clients = card.known_clients().iter();
+    let all_small = clients
+        .map(|client| client.memory.known())
+        .all(|bytes| bytes.is_some_and(|bytes| !is_worth_naming(*bytes, card, limits)));
+    all_small && !is_worth_naming(memory.used, card, limits)
+}
+
+/// Returns whether every holder worked so short a time ago that it may go on any moment.
+fn rests_between_work(holders: &[Holder<'_>], limits: &Limits) -> bool {
+    !holders.is_empty()
+        && holders.iter().all(|holder| {
+            idle(holder).is_ok_and(|idle| {
+                idle.known_by == IdleSource::LastWork && idle.at_least_s < limits.idle_reserved_s
+            })
+        })
+}
+
+/// Judges a card that works and that no rule found anything about.
+fn working_state(scene: &Scene, card: &Card, holders: &[Holder<'_>], limits: &Limits) -> Option<Healthy> {
+    let ratio = card.power_ratio().into_known();
+    let is_busy = card.busy.known().is_some_and(|busy| busy.mean.0 >= limits.busy_percent_min);
+    if is_busy {
+        // Busy at little power may be waiting inside a kernel.
+        return ratio.filter(|ratio| *ratio >= limits.false_busy_power_share_max).map(|_| Healthy::Works);
+    }
+    let team = Team::of(scene, holders)?;
+    // With loaders there is more to ask: what does the card wait for, if not for them?
+    let is_simple = team.kind == LoaderKind::MainThread && team.looks() > 0;
+    let is_calm = team.mean(|loader| loader.waiting.occupied()) < limits.loader_idle_share_max;
+    (is_simple && is_calm).then_some(Healthy::LightlyUsed)
+}
+
+fn judge(scene: &Scene, healthy: &[(&Card, Healthy)], limits: &Limits) -> Draft {
+    let numbers = |wanted: Healthy| -> Vec<String> {
+        healthy.iter().filter(|(_, state)| *state == wanted).map(|(card, _)| card.index.to_string()).collect()
+    };
+    let free = numbers(Healthy::Free);
+    let all_are_free = free.len() == healthy.len();
+    let summary = if all_are_free { text::summary_free() } else { text::summary() };
+    let mut draft = Draft::about_machine(&RULE, scene, summary).severity(Severity::Ok);
+    draft.finding.cards = healthy.iter().map(|(card, _)| card.index).collect();
+    let share = |number: usize| number as f64 / healthy.len() as f64;
+    if !free.is_empty() {
+        let number = free.len();
+        let reader = reader(scene, Reader::Nvml);
+        draft.agree(
+            2.0 * share(number),
+            once(Signal::VramUsed, number, Unit::Count, reader, text::free(free)),
+        );
+    }
+    for (card, state) in healthy {
+        weigh_work(scene, card, *state, 3.0 * share(1), limits, &mut draft);
+    }
+    weigh_log(scene, limits, &mut draft);
+    draft.advise(Action::Nothing, Vec::new(), text::fix());
+    draft
+}
+
+/// Weighs how a card works; a card that holds nothing is free whatever its counter says at one look.
+fn weigh_work(scene: &Scene, card: &Card, state: Healthy, weight: f64, limits: &Limits, draft: &mut Draft) {
+    let Some(trend) = card.busy.known() else {
+        draft.silent(weight / 3.0);
+        return;
+    };
+    match state {
+        Healthy::Free if trend.n >= limits.trend_samples_min => {
+            let usual = normal(Comparison::AtMost, limits.idle_percent_max);
+            draft.agree(weight / 3.0, busy(scene, trend, usual));
+        }
+        Healthy::Free => draft.silent(weight / 3.0),
+        Healthy::Works => {
+            draft.rest_on(trend);
+            draft.agree_by(weight, 0.8, busy(scene, trend, None));
+        }
+        Healthy::LightlyUsed => {
+            draft.rest_on(trend);
+            draft.agree_by(weight, 0.6, busy(scene, trend, None));
+        }
+    }
+}
+
+/// Weighs the kernel log: a fresh error of the hardware is not nothing.
+fn weigh_log(scene: &Scene, limits: &Limits, draft: &mut Draft) {
+    let Some(lines) = scene.events.known() else {
+        draft.silent(0.3);
+        return;
+    };
+    let fault = lines
+        .iter()
+        .rev()
+        .filter(|line| kernel_log::is_fresh(scene, line, limits))
+        .find(|line| kernel_log::xid(&line.text).is_some_and(|xid| !xid.is_harmless()));
+    match fault {
+        Some(line) => {
+            let words = text::error_in_log(line.text.as_str());
+            let weight = draft.balance.agreeing;
+            draft.contradict(
+                weight,
+                once(Signal::KernelLog, line.text.as_str(), Unit::Text, Reader::KernelLog, words),
+            );
+        }
+        None => draft.balance.agree(0.3, 1.0),
+    }
+}

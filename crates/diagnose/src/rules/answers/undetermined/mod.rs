@@ -1,0 +1,121 @@
+//! `undetermined`: nothing was found, and too little was seen to say that nothing is wrong.
+
+use gpuwhy_model::cause::Cause;
+use gpuwhy_model::limits::Limits;
+use gpuwhy_model::reading::Reading;
+use gpuwhy_model::sample::PciDevice;
+use gpuwhy_model::scene::Scene;
+use gpuwhy_model::signal::{Reader, Signal};
+use gpuwhy_model::text::Text;
+use gpuwhy_model::units::Unit;
+use gpuwhy_model::verdict::Severity;
+
+use crate::draft::Draft;
+use crate::evidence::once;
+use crate::findings::Findings;
+use crate::rule::{Needs, Rule, Span};
+
+mod text {
+    include!(concat!(env!("OUT_DIR"), "/text/undetermined.rs"));
+}
+
+/// The rule.
+pub(crate) static RULE: Rule = Rule {
+    cause: Cause::Undetermined,
+    needs: Needs {
+        span: Span::NONE,
+        samples: 1,
+        signals: &[Signal::PciCards, Signal::DriverLibrary, Signal::GpuBusy],
+    },
+    check,
+};
+
+/// The PCI class of accelerators that are no display.
+const ACCELERATOR_CLASS: u32 = 0x12;
+
+/// Why nothing can be said.
+enum Reason {
+    NoGpu,
+    OnlyOtherVendors,
+    NoView,
+    Signals,
+}
+
+impl Reason {
+    const fn id(&self) -> &'static str {
+        match self {
+            Self::NoGpu => "no-gpu",
+            Self::OnlyOtherVendors => "other-vendors",
+            Self::NoView => "no-view",
+            Self::Signals => "signals",
+        }
+    }
+
+    fn summary(&self, scene: &Scene, findings: &Findings) -> Text {
+        match self {
+            Self::NoGpu => text::summary_no_gpu(),
+            Self::OnlyOtherVendors => text::summary_other_vendors(),
+            Self::NoView => text::summary_no_view(),
+            Self::Signals if scene.window.span_s <= 0.0 => text::summary_one_look(cards(findings)),
+            Self::Signals => text::summary_signals(cards(findings)),
+        }
+    }
+}
+
+fn cards(findings: &Findings) -> Vec<String> {
+    findings.undecided.iter().map(u32::to_string).collect()
+}
+
+fn check(scene: &Scene, _: &Limits, findings: &mut Findings) {
+    if findings.answers().next().is_some() {
+        return;
+    }
+    let reason = reason(scene);
+    let mut draft =
+        Draft::about_machine(&RULE, scene, reason.summary(scene, findings)).severity(Severity::Note);
+    draft.finding.cards = findings.undecided.iter().copied().collect();
+    draft.finding.detail.insert("reason".to_owned(), reason.id().to_owned());
+    if let Some(devices) = scene.machine.pci_cards.known() {
+        let number = devices.iter().filter(|device| is_gpu(device)).count();
+        draft.mention(once(Signal::PciCards, number, Unit::Count, Reader::SysPci, text::on_the_bus(number)));
+    }
+    if matches!(reason, Reason::NoView) {
+        name_what_is_missing(scene, findings);
+    }
+    findings.report(draft);
+}
+
+fn reason(scene: &Scene) -> Reason {
+    if !scene.cards.is_empty() {
+        return Reason::Signals;
+    }
+    let Some(devices) = scene.machine.pci_cards.known() else {
+        return Reason::NoView;
+    };
+    let gpus: Vec<&PciDevice> = devices.iter().filter(|device| is_gpu(device)).collect();
+    let was_promised = scene.machine.container.is_known() && scene.machine.promised_cards.is_known();
+    if gpus.is_empty() {
+        return if was_promised { Reason::NoView } else { Reason::NoGpu };
+    }
+    if gpus.iter().all(|device| device.vendor != PciDevice::NVIDIA) {
+        return Reason::OnlyOtherVendors;
+    }
+    Reason::NoView
+}
+
+/// Returns whether a device can compute: the display chip of a board's controller or of a virtual machine cannot.
+fn is_gpu(device: &PciDevice) -> bool {
+    let is_of_a_gpu_maker = matches!(device.vendor, PciDevice::NVIDIA | PciDevice::AMD | PciDevice::INTEL);
+    device.is_card() && (is_of_a_gpu_maker || device.class >> 16 == ACCELERATOR_CLASS)
+}
+
+fn name_what_is_missing(scene: &Scene, findings: &mut Findings) {
+    if let Some(absence) = scene.machine.pci_cards.absence() {
+        findings.blind(Signal::PciCards, absence);
+    }
+    if let Reading::Denied(_) | Reading::Failed(_) = &scene.machine.driver.library
+        && let Some(absence) = scene.machine.driver.library.absence()
+    {
+        findings.blind(Signal::DriverLibrary, absence);
+    }
+}

@@ -1,0 +1,170 @@
+//! `compute-saturated`: the card computes as fast as it can.
+
+use gpuwhy_model::action::Action;
+use gpuwhy_model::cause::Cause;
+use gpuwhy_model::evidence::Comparison;
+use gpuwhy_model::limits::Limits;
+use gpuwhy_model::reading::Reading;
+use gpuwhy_model::scene::{Card, Scene};
+use gpuwhy_model::signal::{Reader, Signal};
+use gpuwhy_model::units::{Percent, Share, Unit};
+use gpuwhy_model::verdict::Severity;
+
+use crate::draft::Draft;
+use crate::evidence::{busy, flag, normal, once, over, power, reader, with_normal, zeros};
+use crate::facts::cards::{Holder, holders, whole_cards};
+use crate::facts::culprit;
+use crate::findings::Findings;
+use crate::rule::{Needs, Rule, Span};
+
+mod text {
+    include!(concat!(env!("OUT_DIR"), "/text/compute_saturated.rs"));
+}
+
+/// The rule.
+pub(crate) static RULE: Rule = Rule {
+    cause: Cause::ComputeSaturated,
+    needs: Needs {
+        span: Span::seconds(4.0),
+        samples: 2,
+        signals: &[
+            Signal::GpuBusy,
+            Signal::GpuBusyShape,
+            Signal::PowerRatio,
+            Signal::ClockReasons,
+            Signal::GpuMemoryBusy,
+            Signal::GpuWorkByProcess,
+        ],
+    },
+    check,
+};
+
+fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
+    for card in whole_cards(scene) {
+        judge(scene, card, limits, findings);
+    }
+}
+
+fn judge(scene: &Scene, card: &Card, limits: &Limits, findings: &mut Findings) {
+    let Some(trend) = card.busy.known() else {
+        if let (Some(absence), false) = (card.busy.absence(), card.known_clients().is_empty()) {
+            findings.blind(Signal::GpuBusy, absence);
+        }
+        return;
+    };
+    let holders = holders(scene, card);
+    if trend.mean.0 < limits.saturated_busy_percent_min {
+        if !holders.is_empty() {
+            findings.rule_out(Signal::GpuBusy, Some(card.index));
+        }
+        return;
+    }
+    let power_ratio = card.power_ratio();
+    let draws_little = power_ratio.known().is_some_and(|ratio| *ratio < limits.false_busy_power_share_max);
+    if draws_little {
+        // Kernels are there all the time and hardly compute: waiting inside a kernel looks like this.
+        findings.rule_out(Signal::PowerRatio, Some(card.index));
+        return;
+    }
+    let working: Vec<Holder<'_>> =
+        holders.iter().copied().filter(|holder| holder.worked(limits) != Some(false)).collect();
+    let mut draft = Draft::about_card(&RULE, card, text::summary()).severity(Severity::Ok);
+    draft.agree(3.0, busy(scene, trend, normal(Comparison::Less, limits.saturated_busy_percent_min)));
+    draft.rest_on(trend);
+    if trend.n > 1 && trend.zeros == 0.0 {
+        draft.agree(0.5, zeros(scene, trend, None));
+    } else {
+        draft.silent(0.5);
+    }
+    weigh_power(scene, card, &power_ratio, limits, &mut draft);
+    weigh_brakes(scene, card, limits, &mut draft);
+    weigh_memory(scene, card, limits, &mut draft);
+    weigh_sharing(scene, &working, &mut draft);
+    draft.advise(Action::Nothing, Vec::new(), text::fix());
+    if let Some(first) = working.first() {
+        let (group, subject) = culprit::run_of(scene, first);
+        draft = draft.group(group, subject);
+    }
+    let culprits = culprit::culprits(scene, &working);
+    findings.report(draft.culprits(culprits, culprit::pids(&working)));
+}
+
+/// Weighs power: real work draws it.
+fn weigh_power(scene: &Scene, card: &Card, ratio: &Reading<f64>, limits: &Limits, draft: &mut Draft) {
+    match ratio {
+        Reading::Known(ratio) => {
+            // From the lower limit, where it says nothing, to the upper one, where it says all.
+            let (low, high) = (limits.false_busy_power_share_max, limits.saturated_power_share_min);
+            let strength = (ratio - low) / (high - low);
+            let usual = normal(Comparison::Less, limits.saturated_power_share_min * 100.0);
+            draft.agree_by(3.0, strength, power(scene, card, *ratio, usual));
+        }
+        other => {
+            if let Some(absence) = other.absence() {
+                draft.unseen(3.0, Signal::PowerRatio, absence);
+            }
+        }
+    }
+    if let Some(capped) = card.reason_shares.software_power_cap.known()
+        && capped.0 > limits.slowed_share_max
+    {
+        let words = text::power_capped(*capped);
+        let evidence =
+            once(Signal::ClockReasons, capped.0 * 100.0, Unit::Percent, Reader::NvmlCounters, words);
+        draft.agree(1.0, over(evidence, scene.window.samples, scene.window.span_s));
+    }
+}
+
+/// Weighs heat and brakes: a card that these slow down is not simply busy.
+fn weigh_brakes(scene: &Scene, card: &Card, limits: &Limits, draft: &mut Draft) {
+    let shares = &card.reason_shares;
+    let is_felt =
+        |share: &Reading<Share>| share.known().copied().filter(|share| share.0 > limits.slowed_share_max);
+    let heat = is_felt(&shares.hardware_thermal).or_else(|| is_felt(&shares.software_thermal));
+    let brake = is_felt(&shares.power_brake);
+    let slowed = heat
+        .map(|share| (share, text::slowed_by_heat(share)))
+        .or_else(|| brake.map(|share| (share, text::slowed_by_brake(share))));
+    if let Some((share, words)) = slowed {
+        let evidence =
+            once(Signal::ClockReasons, share.0 * 100.0, Unit::Percent, Reader::NvmlCounters, words);
+        draft.contradict(4.0, over(evidence, scene.window.samples, scene.window.span_s));
+        return;
+    }
+    let shows_a_brake = card.clock_reasons.known().is_some_and(|reasons| {
+        use gpuwhy_model::sample::ClockReasons;
+        let braking =
+            ClockReasons::HARDWARE_THERMAL | ClockReasons::SOFTWARE_THERMAL | ClockReasons::POWER_BRAKE;
+        reasons.0 & braking != 0
+    });
+    // The counters know better where they are there: a bit may have been set for a moment.
+    if shows_a_brake && !shares.hardware_thermal.is_known() {
+        let reader = reader(scene, Reader::Nvml);
+        draft.contradict(4.0, flag(Signal::ClockReasons, reader, text::brake_is_set()));
+    }
+}
+
+/// Weighs memory traffic: a card may be bound by its memory instead.
+fn weigh_memory(scene: &Scene, card: &Card, limits: &Limits, draft: &mut Draft) {
+    let Some(traffic) = card.memory_busy.known() else {
+        return;
+    };
+    if traffic.mean.0 < limits.memory_bound_busy_percent_min {
+        return;
+    }
+    let reader = reader(scene, Reader::NvmlSamples);
+    let words = text::memory_busy(Percent(traffic.mean.0));
+    let evidence = once(Signal::GpuMemoryBusy, traffic.mean.0, Unit::Percent, reader, words);
+    let usual = normal(Comparison::Less, limits.memory_bound_busy_percent_min);
+    draft.contradict(0.5, with_normal(over(evidence, traffic.n, traffic.span_s), usual));
+}
+
+/// Weighs that several programs share the card: each of them is slower than alone.
+fn weigh_sharing(scene: &Scene, working: &[Holder<'_>], draft: &mut Draft) {
+    let surely_working = working.iter().filter(|holder| holder.client.sm.is_known()).count();
+    if surely_working > 1 {
+        let reader = reader(scene, Reader::Nvml);
+        let words = text::shared(surely_working);
+        draft.contradict(0.5, once(Signal::GpuWorkByProcess, surely_working, Unit::Count, reader, words));
+    }
+}

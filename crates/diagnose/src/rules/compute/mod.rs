@@ -1,0 +1,3 @@
+//! The card computes.
+
+pub(crate) mod compute_saturated;

@@ -1,0 +1,178 @@
+//! `gpu-lost`: the card no longer answers, or is missing.
+
+use std::collections::BTreeSet;
+
+use gpuwhy_model::action::{Action, Target};
+use gpuwhy_model::evidence::Comparison;
+use gpuwhy_model::limits::Limits;
+use gpuwhy_model::reading::{Absence, Failure, Reading};
+use gpuwhy_model::sample::PciDevice;
+use gpuwhy_model::scene::{Card, Scene};
+use gpuwhy_model::signal::{Reader, Signal};
+use gpuwhy_model::units::Unit;
+use gpuwhy_model::verdict::{Impact, Severity};
+
+use crate::draft::{Draft, card_subject};
+use crate::evidence::{flag, normal, once, reader, with_normal};
+use crate::facts::cards::{holders, nvidia_pci_cards, slot, whole_cards};
+use crate::facts::{culprit, kernel_log};
+use crate::findings::Findings;
+use crate::rule::{Needs, Rule, Span};
+
+mod text {
+    include!(concat!(env!("OUT_DIR"), "/text/gpu_lost.rs"));
+}
+
+/// The rule.
+pub(crate) static RULE: Rule = Rule {
+    cause: gpuwhy_model::cause::Cause::GpuLost,
+    needs: Needs {
+        span: Span::NONE,
+        samples: 1,
+        signals: &[Signal::CardAnswers, Signal::CardCount, Signal::PciCards, Signal::KernelLog],
+    },
+    check,
+};
+
+/// `NVML_ERROR_GPU_IS_LOST`
+const GPU_IS_LOST: u32 = 15;
+/// `NVML_ERROR_NOT_FOUND` and `NVML_ERROR_UNKNOWN`: what a lost card also answers.
+const ALSO_OF_LOST_CARDS: &[u32] = &[6, 999];
+
+fn check(scene: &Scene, _: &Limits, findings: &mut Findings) {
+    let lost_slots: BTreeSet<String> =
+        kernel_log::lines(scene).iter().filter_map(|line| kernel_log::fallen_off(&line.text)).collect();
+    for card in whole_cards(scene) {
+        judge_listed(scene, card, &lost_slots, findings);
+    }
+    for device in missing_devices(scene) {
+        judge_missing(scene, device, &lost_slots, findings);
+    }
+}
+
+/// Judges a card that the library lists.
+fn judge_listed(scene: &Scene, card: &Card, lost_slots: &BTreeSet<String>, findings: &mut Findings) {
+    let Some(absence) = card.handle.absence() else {
+        return;
+    };
+    let Absence::Failed(Failure::Nvml { call, code }) = &absence else {
+        return;
+    };
+    let says_lost = *code == GPU_IS_LOST;
+    if !says_lost && !ALSO_OF_LOST_CARDS.contains(code) {
+        return;
+    }
+    let mut draft = Draft::about_card(&RULE, card, text::summary()).severity(Severity::Fault);
+    let answer = once(
+        Signal::CardAnswers,
+        *code,
+        Unit::Code,
+        reader(scene, Reader::Nvml),
+        text::answers_with_code(call.as_str(), u64::from(*code)),
+    );
+    draft.agree_by(4.0, if says_lost { 1.0 } else { 0.4 }, answer);
+    let device = card.pci_address.known().and_then(|address| device_at(scene, address));
+    weigh_bus(scene, device, &mut draft);
+    let in_log = card.pci_address.known().is_some_and(|address| lost_slots.contains(&slot(address)));
+    weigh_log(scene, in_log, says_lost, &mut draft);
+    finish(scene, Some(card), draft, findings);
+}
+
+/// Judges a card that the bus lists and the library does not.
+fn judge_missing(scene: &Scene, device: &PciDevice, lost_slots: &BTreeSet<String>, findings: &mut Findings) {
+    let mut draft = about_device(device).severity(Severity::Fault);
+    let listed = scene.machine.driver.card_count.known().copied().unwrap_or_default();
+    let on_bus = nvidia_pci_cards(scene).known().map_or(0, Vec::len);
+    let count = once(
+        Signal::CardCount,
+        listed,
+        Unit::Count,
+        Reader::Nvml,
+        text::fewer_cards(listed, on_bus, device.address.as_str()),
+    );
+    draft.agree(2.0, with_normal(count, normal(Comparison::Equal, on_bus as f64)));
+    weigh_bus(scene, Some(device), &mut draft);
+    weigh_log(scene, lost_slots.contains(&slot(&device.address)), false, &mut draft);
+    finish(scene, None, draft, findings);
+}
+
+fn about_device(device: &PciDevice) -> Draft {
+    let address = device.address.clone();
+    let subject = gpuwhy_model::verdict::Subject {
+        kind: gpuwhy_model::action::SubjectKind::Card,
+        id: address.clone(),
+        name: address.clone(),
+    };
+    let group = format!("card {address}");
+    Draft::new(&RULE, subject, group, Vec::new(), text::summary_missing(address))
+}
+
+/// Weighs what the bus says: a card that answers there with all ones is gone.
+fn weigh_bus(scene: &Scene, device: Option<&PciDevice>, draft: &mut Draft) {
+    match device.map(|device| &device.answers) {
+        Some(Reading::Known(false)) => {
+            draft.agree(2.0, flag(Signal::PciCards, Reader::SysPci, text::bus_reads_ones()));
+        }
+        Some(Reading::Known(true)) | None if scene.machine.pci_cards.is_known() => draft.silent(0.5),
+        // What the bus says of it would only confirm.
+        _ => {}
+    }
+}
+
+/// Weighs what the kernel log says.
+fn weigh_log(scene: &Scene, is_in_log: bool, is_sure_without: bool, draft: &mut Draft) {
+    if is_in_log {
+        draft.agree(3.0, flag(Signal::KernelLog, Reader::KernelLog, text::fell_off_the_bus()));
+        return;
+    }
+    // A library that says "lost" needs no second witness.
+    let weight = if is_sure_without { 0.5 } else { 3.0 };
+    match scene.events.absence() {
+        Some(absence) => draft.unseen(weight, Signal::KernelLog, absence),
+        None => draft.silent(weight),
+    }
+}
+
+fn finish(scene: &Scene, card: Option<&Card>, mut draft: Draft, findings: &mut Findings) {
+    let blocked = card.map_or(0, |card| holders(scene, card).len() as u64);
+    draft.finding.impact = Impact { gpu_seconds: scene.window.span_s, bytes_held: 0, blocked };
+    if let Some(card) = card {
+        let holders = holders(scene, card);
+        let pids = culprit::pids(&holders);
+        draft.processes = pids;
+        draft.finding.subject = card_subject(card);
+    }
+    let target = Target { kind: draft.finding.subject.kind, id: draft.finding.subject.id.clone() };
+    draft.advise(Action::Reboot, vec![target.clone()], text::fix_power_cycle());
+    draft.advise(Action::ServiceHardware, vec![target], text::fix_service());
+    findings.report(draft);
+}
+
+/// Returns the cards that the bus lists for the driver and that the library does not know.
+fn missing_devices(scene: &Scene) -> Vec<&PciDevice> {
+    let driver = &scene.machine.driver;
+    // A container is shown some of the cards only; a library that cannot be asked tells of none.
+    if scene.machine.container.is_known() || !driver.library.is_known() {
+        return Vec::new();
+    }
+    let Some(count) = driver.card_count.known() else {
+        return Vec::new();
+    };
+    let listed: BTreeSet<String> =
+        whole_cards(scene).filter_map(|card| card.pci_address.known()).map(|address| slot(address)).collect();
+    let served: Vec<&PciDevice> = nvidia_pci_cards(scene)
+        .into_known()
+        .unwrap_or_default()
+        .into_iter()
+        .filter(|device| device.driver.known().is_some_and(|driver| driver == "nvidia"))
+        .collect();
+    if served.len() <= *count as usize {
+        return Vec::new();
+    }
+    served.into_iter().filter(|device| !listed.contains(&slot(&device.address))).collect()
+}
+
+fn device_at<'scene>(scene: &'scene Scene, address: &str) -> Option<&'scene PciDevice> {
+    let wanted = slot(address);
+    scene.machine.pci_cards.known()?.iter().find(|device| slot(&device.address) == wanted)
+}

@@ -1,0 +1,3 @@
+//! The card itself is broken.
+
+pub(crate) mod gpu_lost;

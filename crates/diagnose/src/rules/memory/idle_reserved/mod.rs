@@ -1,0 +1,195 @@
+//! `idle-reserved`: a live owner holds a card's memory and does no work.
+
+use std::collections::BTreeMap;
+
+use gpuwhy_model::action::Action;
+use gpuwhy_model::cause::Cause;
+use gpuwhy_model::evidence::Comparison;
+use gpuwhy_model::limits::Limits;
+use gpuwhy_model::reading::{Absence, Failure};
+use gpuwhy_model::scene::Scene;
+use gpuwhy_model::signal::Signal;
+use gpuwhy_model::text::Text;
+use gpuwhy_model::units::{Bytes, Seconds};
+use gpuwhy_model::verdict::{Impact, Severity};
+
+use crate::draft::{Draft, card_subject};
+use crate::evidence::{alive, busy, holds, idle as idle_evidence, normal, tree_cores};
+use crate::facts::cards::{Holder, holders, is_worth_naming, whole_cards, why_not_in_proc};
+use crate::facts::idle::{Idle, IdleSource, idle, tree_cores as cores_of_tree};
+use crate::facts::{culprit, names};
+use crate::findings::Findings;
+use crate::rule::{Needs, Rule, Span};
+
+mod text {
+    include!(concat!(env!("OUT_DIR"), "/text/idle_reserved.rs"));
+}
+
+/// The rule.
+pub(crate) static RULE: Rule = Rule {
+    cause: Cause::IdleReserved,
+    needs: Needs {
+        span: Span::NONE,
+        samples: 1,
+        signals: &[
+            Signal::VramByProcess,
+            Signal::GpuBusy,
+            Signal::GpuIdleFor,
+            Signal::ProcessAge,
+            Signal::ProcessCpu,
+            Signal::ParentAlive,
+            Signal::ProcessList,
+        ],
+    },
+    check,
+};
+
+/// How sure the processor time of a whole life is, beside having looked all the time.
+const BY_PROCESSOR_TIME: f64 = 0.85;
+
+fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
+    let mut runs: BTreeMap<String, Vec<Holder<'_>>> = BTreeMap::new();
+    for card in whole_cards(scene) {
+        for holder in holders(scene, card) {
+            if may_be_idle(&holder, limits, findings) {
+                runs.entry(culprit::run_of(scene, &holder).0).or_default().push(holder);
+            }
+        }
+    }
+    for (key, run) in runs {
+        report(scene, key, &run, limits, findings);
+    }
+}
+
+/// Returns whether a holder may hold its card for nothing; what excludes it is noted.
+fn may_be_idle(holder: &Holder<'_>, limits: &Limits, findings: &mut Findings) -> bool {
+    let card = holder.card.parent.unwrap_or(holder.card.index);
+    if !is_worth_naming(holder.bytes(), holder.card, limits) {
+        return false;
+    }
+    let worked = holder.worked(limits);
+    if worked == Some(true) {
+        findings.rule_out(Signal::GpuBusy, Some(card));
+        return false;
+    }
+    let is_dead = findings.answers().any(|draft| {
+        draft.cause() == Cause::VramHeldByDeadProcess && draft.processes.contains(&holder.client.pid)
+    });
+    if is_dead {
+        findings.rule_out(Signal::ParentAlive, Some(card));
+        return false;
+    }
+    // Work in progress that waits for data is no reservation.
+    if findings.is_answered_on(card, &[Cause::StarvedByStorage, Cause::StarvedByCpu, Cause::GpuLost]) {
+        findings.rule_out(Signal::ProcessCpu, Some(card));
+        return false;
+    }
+    let worked_lately = idle(holder)
+        .is_ok_and(|idle| idle.known_by == IdleSource::LastWork && idle.at_least_s < limits.idle_reserved_s);
+    if worked_lately {
+        findings.rule_out(Signal::GpuIdleFor, Some(card));
+        return false;
+    }
+    worked == Some(false)
+}
+
+fn report(scene: &Scene, key: String, run: &[Holder<'_>], limits: &Limits, findings: &mut Findings) {
+    let Some(first) = run.first() else {
+        return;
+    };
+    let bytes = Bytes(run.iter().map(|holder| holder.bytes().0).sum());
+    let idle_s = |holder: &Holder<'_>| idle(holder).map_or(0.0, |idle| idle.at_least_s);
+    let weakest = run.iter().min_by(|one, other| idle_s(one).total_cmp(&idle_s(other))).unwrap_or(first);
+    let known_idle = idle(weakest);
+    let mut cards: Vec<u32> =
+        run.iter().map(|holder| holder.card.parent.unwrap_or(holder.card.index)).collect();
+    cards.sort_unstable();
+    cards.dedup();
+    let subject = if cards.len() > 1 { culprit::run_of(scene, first).1 } else { card_subject(first.card) };
+    let number = cards.len() as f64;
+    let mut draft = Draft::new(&RULE, subject, key, cards, summary(scene, first, bytes, &known_idle))
+        .severity(Severity::Warn);
+
+    draft.agree(2.0, holds(scene, first));
+    for holder in &run[1..] {
+        draft.mention(holds(scene, holder));
+    }
+    weigh_idle(scene, &known_idle, limits, &mut draft);
+    if let Some(trend) = first.card.busy.known() {
+        draft.mention(busy(scene, trend, normal(Comparison::Greater, limits.idle_percent_max)));
+    }
+    weigh_owner(scene, first, limits, &mut draft);
+    draft.balance.past_decides = true;
+    draft.finding.impact =
+        Impact { gpu_seconds: scene.window.span_s * number, bytes_held: bytes.0, blocked: 0 };
+    advise(scene, first, &mut draft);
+    let culprits = culprit::culprits(scene, run);
+    findings.report(draft.culprits(culprits, culprit::pids(run)));
+}
+
+fn weigh_idle(scene: &Scene, known: &Result<Idle, Absence>, limits: &Limits, draft: &mut Draft) {
+    match known {
+        Ok(idle) => {
+            let is_by_time = matches!(idle.known_by, IdleSource::ProcessorTime { .. });
+            let strength = if is_by_time { BY_PROCESSOR_TIME } else { 1.0 };
+            draft.agree_by(3.0, strength, idle_evidence(scene, *idle, limits.idle_reserved_s));
+            if idle.at_least_s < limits.idle_reserved_s {
+                draft.possible_until(limits.idle_reserved_s - idle.at_least_s + scene.window.span_s);
+            }
+        }
+        Err(absence) => {
+            draft.unseen(3.0, Signal::GpuIdleFor, absence.clone());
+            draft.possible_until(limits.idle_reserved_s);
+        }
+    }
+}
+
+/// Weighs that the owner lives and does nothing.
+fn weigh_owner(scene: &Scene, holder: &Holder<'_>, limits: &Limits, draft: &mut Draft) {
+    let Some(process) = holder.process else {
+        draft.unseen(2.5, Signal::ProcessList, why_not_in_proc(scene));
+        return;
+    };
+    if holder.lives() {
+        draft.agree(1.0, alive(process));
+    } else {
+        draft.silent(1.0);
+    }
+    match cores_of_tree(scene, process) {
+        Ok(cores) if cores <= limits.idle_cores_max => {
+            draft.agree(1.5, tree_cores(scene, cores, normal(Comparison::Greater, limits.idle_cores_max)));
+        }
+        // Serving programs poll while they wait: less than one thread's worth says little.
+        Ok(cores) if cores < limits.loader_cores_full => draft.silent(1.5),
+        Ok(cores) => {
+            draft
+                .contradict(1.0, tree_cores(scene, cores, normal(Comparison::AtMost, limits.idle_cores_max)));
+        }
+        Err(Absence::Failed(Failure::TooFewSamples)) => draft.silent(1.5),
+        Err(absence) => draft.unseen(1.5, Signal::ProcessCpu, absence),
+    }
+}
+
+fn summary(scene: &Scene, holder: &Holder<'_>, bytes: Bytes, idle: &Result<Idle, Absence>) -> Text {
+    let who = match culprit::head(scene, holder) {
+        Some(process) if names::is_notebook(process) => text::who_notebook(),
+        Some(process) if names::is_server(process) => text::who_server(),
+        _ => text::who_program(),
+    };
+    match idle {
+        Ok(Idle { known_by: IdleSource::ProcessorTime { used_s, age_s }, .. }) => {
+            text::summary_little_work(Seconds(*age_s), bytes, Seconds(*used_s), who)
+        }
+        Ok(idle) => text::summary(bytes, Seconds(idle.at_least_s), who),
+        Err(_) => text::summary_unknown_idle(bytes, who),
+    }
+}
+
+fn advise(scene: &Scene, holder: &Holder<'_>, draft: &mut Draft) {
+    let step = match culprit::head(scene, holder) {
+        Some(process) if names::is_notebook(process) => text::fix_notebook(),
+        Some(process) if names::is_server(process) => text::fix_server(),
+        _ => text::fix_program(),
+    };
+    draft.advise(Action::AskOwner, vec![culprit::target(holder.client.pid)], step);
+}

@@ -1,0 +1,8 @@
+//! The rules: one folder per cause, with its code, its pages, its words and its cases.
+
+pub(crate) mod answers;
+pub(crate) mod compute;
+pub(crate) mod hardware;
+pub(crate) mod memory;
+pub(crate) mod software;
+pub(crate) mod starvation;

@@ -1,0 +1,4 @@
+//! The driver and its library.
+
+pub(crate) mod driver_hung;
+pub(crate) mod driver_not_loaded;
