@@ -211,7 +211,9 @@ def check_work(handle, card):
         not_found = nvml.NVML_ERROR_NOT_FOUND
         refused("process samples", not_found, nvml.nvmlDeviceGetProcessUtilization, handle, 0)
         refused("process infos", not_found, nvml.nvmlDeviceGetProcessesUtilizationInfo, handle, 0)
-        within("power of a held card", nvml.nvmlDeviceGetPowerUsage(handle), *card["rest_milliwatts"])
+        low, high = card["rest_milliwatts"]
+        # The sensor of newer cards averages over a second, and the holder may have come just now.
+        wait_until("the power of a resting card", lambda: low <= nvml.nvmlDeviceGetPowerUsage(handle) <= high)
     else:
         wait_until("a busy card", lambda: nvml.nvmlDeviceGetUtilizationRates(handle).gpu >= 80)
         within("memory utilization", nvml.nvmlDeviceGetUtilizationRates(handle).memory, 10, 40)
