@@ -9,7 +9,7 @@ use gpuwhy_model::units::{BytesPerSecond, Celsius, Megahertz, Percent, Watts};
 
 use super::clients::{clients, clients_of_instance};
 use super::document::Element;
-use super::value::{self, LOST_WORDS, first_known, lost, number, small, switch, text, whole};
+use super::value::{self, first_known, is_lost, number, small, switch, text, whole};
 use crate::kernel_log::pci_address;
 
 /// `nvidia-smi` writes KB/s and means thousands.
@@ -112,8 +112,10 @@ fn in_section<'section>(section: Option<&'section Element>, names: &[&str]) -> O
 
 /// Returns whether the card answers: lost as soon as one value says so, silent when nothing vital could be read.
 fn handle(gpu: &Element, vital: [Reading<()>; 3]) -> Reading<()> {
-    if let Some(element) = gpu.with_text(LOST_WORDS) {
-        return Reading::Failed(lost(element));
+    // Anyone can name a process as he likes.
+    let mut own = gpu.children.iter().filter(|section| !section.name.ends_with("processes"));
+    if let Some(lost) = own.find_map(|section| section.find(is_lost)) {
+        return text(Some(lost)).map(|_| ());
     }
     let is_silent = vital.iter().all(|reading| matches!(reading, Reading::Failed(Failure::Nvml { .. })));
     let [first, ..] = vital;

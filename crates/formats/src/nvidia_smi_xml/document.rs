@@ -41,12 +41,12 @@ impl Element {
         self.children.iter().filter(move |child| child.name == name)
     }
 
-    /// Returns the first element, this one included, whose text is this.
-    pub(super) fn with_text(&self, text: &str) -> Option<&Self> {
-        if self.text == text {
+    /// Returns the first element, this one included, that matches.
+    pub(super) fn find(&self, matches: fn(&Self) -> bool) -> Option<&Self> {
+        if matches(self) {
             return Some(self);
         }
-        self.children.iter().find_map(|child| child.with_text(text))
+        self.children.iter().find_map(|child| child.find(matches))
     }
 }
 

@@ -83,6 +83,12 @@ fn one_lost_value_means_a_lost_card() {
     let lost = card("<fabric><state>GPU is lost</state></fabric><uuid>GPU-1</uuid>");
     assert!(matches!(lost.handle, Reading::Failed(Failure::Nvml { code: 15, .. })));
     assert_eq!(lost.uuid, Reading::Known("GPU-1".into()));
+    let bracketed = card("<utilization><gpu_util>[GPU is lost]</gpu_util></utilization>");
+    assert!(matches!(bracketed.handle, Reading::Failed(Failure::Nvml { code: 15, .. })));
+    let named_so = card(
+        "<processes><process_info><pid>1</pid><process_name>GPU is lost</process_name></process_info></processes>",
+    );
+    assert_eq!(named_so.handle, Reading::Known(()));
 }
 
 #[test]

@@ -25,9 +25,6 @@ const UNSUPPORTED: &[&str] = &[
     "Not available in WDDM driver model",
 ];
 
-/// Words instead of a value that a card prints when it is lost.
-pub(super) const LOST_WORDS: &str = FAILURES[0].0;
-
 /// Returns the text of an element, or why there is none.
 pub(super) fn text(element: Option<&Element>) -> Reading<&str> {
     let Some(element) = element else {
@@ -49,9 +46,9 @@ pub(super) fn text(element: Option<&Element>) -> Reading<&str> {
     }
 }
 
-/// Returns what a lost card says of itself.
-pub(super) fn lost(element: &Element) -> Failure {
-    failure(element, LOST)
+/// Returns whether an element says that the card is lost.
+pub(super) fn is_lost(element: &Element) -> bool {
+    matches!(text(Some(element)), Reading::Failed(Failure::Nvml { code: LOST, .. }))
 }
 
 /// The text does not tell which call failed: the element stands for it.
