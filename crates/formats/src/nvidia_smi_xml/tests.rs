@@ -60,7 +60,7 @@ fn words_instead_of_values_say_why() {
     ] {
         assert_eq!(
             temperature(words),
-            Reading::Failed(Failure::Nvml { call: "gpu_temp".into(), code }),
+            Reading::Failed(Failure::Nvml { call: "nvidia-smi".into(), code }),
             "{words}"
         );
     }

@@ -41,7 +41,7 @@ pub(super) fn text(element: Option<&Element>) -> Reading<&str> {
         return Reading::Denied(Access::Root);
     }
     match FAILURES.iter().find(|(words, _)| text.eq_ignore_ascii_case(words)) {
-        Some((_, code)) => Reading::Failed(failure(element, *code)),
+        Some((_, code)) => Reading::Failed(failure(*code)),
         None => Reading::Known(element.text.as_str()),
     }
 }
@@ -51,9 +51,9 @@ pub(super) fn is_lost(element: &Element) -> bool {
     matches!(text(Some(element)), Reading::Failed(Failure::Nvml { code: LOST, .. }))
 }
 
-/// The text does not tell which call failed: the element stands for it.
-fn failure(element: &Element, code: u32) -> Failure {
-    Failure::Nvml { call: element.name.clone(), code }
+/// The text does not tell which call failed: the tool stands for it.
+fn failure(code: u32) -> Failure {
+    Failure::Nvml { call: "nvidia-smi".to_owned(), code }
 }
 
 /// Returns the number in front of a unit.
