@@ -21,7 +21,7 @@ pub(super) fn files() -> Vec<Generated> {
             };
             let name = format!("{cause}.{}.md", language.tag());
             // Writing to a string cannot fail.
-            let _ = writeln!(index, "- [`{cause}`]({name}): {}", title_of(page));
+            let _ = writeln!(index, "- [`{cause}`]({name}): {}", first_sentence(page));
             files.push(Generated { path: format!("{FOLDER}/{name}"), text: page.to_owned() });
         }
         files.push(Generated { path: format!("{FOLDER}/index.{}.md", language.tag()), text: index });
@@ -36,8 +36,23 @@ fn index_title(language: Language) -> &'static str {
     }
 }
 
-/// The words of the page's first heading.
-fn title_of(page: &str) -> &str {
-    let first = page.lines().find(|line| line.starts_with("# ")).unwrap_or_default();
-    first.trim_start_matches("# ")
+/// The first sentence below the page's first section heading: what a person sees.
+fn first_sentence(page: &str) -> &str {
+    let mut lines = page.lines().skip_while(|line| !line.starts_with("## ")).skip(1);
+    let paragraph = lines.find(|line| !line.trim().is_empty()).unwrap_or_default();
+    let end =
+        [". ", "。"].iter().filter_map(|stop| Some(paragraph.find(stop)? + stop.trim_end().len())).min();
+    &paragraph[..end.unwrap_or(paragraph.len())]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::first_sentence;
+
+    #[test]
+    fn a_page_is_told_by_its_first_sentence() {
+        assert_eq!(first_sentence("# x\n\n## What you see\n\nOne. Two.\n"), "One.");
+        assert_eq!(first_sentence("# x\n## 现象\n一。二。\n"), "一。");
+        assert_eq!(first_sentence("# x\n## What you see\nOnly one\n"), "Only one");
+    }
 }
