@@ -34,12 +34,14 @@ fn main() -> ExitCode {
             return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(COULD_NOT_LOOK));
         }
     };
-    let (speech, outcome) = match Speech::new(arguments.everywhere.lang.as_deref()) {
-        Ok(speech) => {
+    let of_locale = Speech::of_locale();
+    let (speech, outcome) = match arguments.everywhere.lang.as_deref().map(Speech::asked_for).transpose() {
+        Ok(asked_for) => {
+            let speech = asked_for.unwrap_or(of_locale);
             let outcome = commands::run(arguments, &speech);
             (speech, outcome)
         }
-        Err((speech, failure)) => (speech, Err(failure)),
+        Err(failure) => (of_locale, Err(failure)),
     };
     match outcome {
         Ok(code) => ExitCode::from(code),

@@ -20,25 +20,25 @@ pub(crate) struct Speech {
 }
 
 impl Speech {
-    /// Takes the language that was asked for, else the locale's, else English.
+    /// Takes the language of the locale, or English.
+    pub(crate) fn of_locale() -> Self {
+        Self::new(locale().unwrap_or_default(), false)
+    }
+
+    /// Takes the language that was asked for.
     ///
     /// # Errors
-    /// Fails when a language was asked for that we do not speak.
-    pub(crate) fn new(asked_for: Option<&str>) -> Result<Self, (Self, Failure)> {
-        let speech = |language, is_asked_for| Self { language, is_asked_for, catalogue: OnceCell::new() };
-        let Some(tag) = asked_for else {
-            return Ok(speech(locale().unwrap_or_default(), false));
-        };
-        match Language::from_tag(tag) {
-            Some(language) => Ok(speech(language, true)),
-            None => {
-                let tags: Vec<String> =
-                    Language::ALL.iter().map(|language| language.tag().to_owned()).collect();
-                let failure =
-                    Failure::new(message::unknown_language(tag)).hint(message::hint_languages(tags));
-                Err((speech(locale().unwrap_or_default(), false), failure))
-            }
+    /// Fails when we do not speak it.
+    pub(crate) fn asked_for(tag: &str) -> Result<Self, Failure> {
+        if let Some(language) = Language::from_tag(tag) {
+            return Ok(Self::new(language, true));
         }
+        let tags: Vec<String> = Language::ALL.iter().map(|language| language.tag().to_owned()).collect();
+        Err(Failure::new(message::unknown_language(tag)).hint(message::hint_languages(tags)))
+    }
+
+    fn new(language: Language, is_asked_for: bool) -> Self {
+        Self { language, is_asked_for, catalogue: OnceCell::new() }
     }
 
     /// Returns the words for people.

@@ -3,12 +3,15 @@
 use std::collections::BTreeSet;
 
 use gpuwhy_diagnose::diagnose;
+use gpuwhy_model::action::SubjectKind;
 use gpuwhy_model::cause::Cause;
 use gpuwhy_model::limits::Limits;
 use gpuwhy_model::process::Pid;
 use gpuwhy_model::reading::Reading;
-use gpuwhy_model::scene::{Process, Scene};
-use gpuwhy_model::verdict::{Explained, Finding, Verdict};
+use gpuwhy_model::scene::{Card, Process, Scene};
+use gpuwhy_model::signal::Signal;
+use gpuwhy_model::text::{Arg, Text};
+use gpuwhy_model::verdict::{AskNext, Explained, Finding, Subject as Target, Verdict};
 use gpuwhy_render::message;
 
 use crate::arguments::SubjectOptions;
@@ -54,7 +57,32 @@ pub(crate) fn narrow(
         return Ok(narrowed);
     }
     // All that was found is about other cards: these cards alone are judged anew.
-    Ok(restrict(diagnose(&scene_of(scene, &cards), limits), &cards))
+    let mut anew = restrict(diagnose(&scene_of(scene, &cards), limits), &cards);
+    for finding in &mut anew.findings {
+        speak_of_cards(finding, scene, &cards);
+    }
+    Ok(anew)
+}
+
+/// Makes a finding about a machine that seemed to have only these cards one about the cards.
+fn speak_of_cards(finding: &mut Finding, scene: &Scene, cards: &BTreeSet<u32>) {
+    if finding.subject.kind != SubjectKind::Node || !stands_alone(finding.cause) {
+        return;
+    }
+    let Some(first) = cards.first() else {
+        return;
+    };
+    let uuid = scene.card(*first).and_then(|card| card.uuid.known().cloned());
+    let name = first.to_string();
+    finding.subject = Target { kind: SubjectKind::Card, id: uuid.unwrap_or_else(|| name.clone()), name };
+    finding.cards = cards.iter().copied().collect();
+    // How many cards the machine has was not looked at.
+    finding.evidence.retain(|seen| !matches!(seen.signal, Signal::PciCards | Signal::CardCount));
+}
+
+/// Returns whether a cause is the whole answer where it is given.
+fn stands_alone(cause: Cause) -> bool {
+    matches!(cause, Cause::NothingWrong | Cause::Undetermined)
 }
 
 fn restrict(mut verdict: Verdict, cards: &BTreeSet<u32>) -> Verdict {
@@ -67,7 +95,7 @@ fn restrict(mut verdict: Verdict, cards: &BTreeSet<u32>) -> Verdict {
             continue;
         }
         // A job is one thing over all its cards; that nothing is wrong is said of each card for itself.
-        if matches!(finding.cause, Cause::NothingWrong | Cause::Undetermined) {
+        if stands_alone(finding.cause) {
             finding.cards.retain(|card| cards.contains(card));
         }
         findings.push(finding);
@@ -87,7 +115,27 @@ fn restrict(mut verdict: Verdict, cards: &BTreeSet<u32>) -> Verdict {
         card.findings = card.findings.iter().filter_map(|place| new_place(*place)).collect();
     }
     verdict.ruled_out.retain(|out| out.card.is_none_or(|card| cards.contains(&card)));
+    verdict.notes.retain(|note| is_for(note, cards));
+    verdict.ask_next = verdict.ask_next.and_then(|ask| {
+        let kept = verdict.candidates.iter().chain(&verdict.findings);
+        let open = |cause: &Cause| kept.clone().any(|finding| finding.cause == *cause);
+        let separates: Vec<Cause> = ask.separates.into_iter().filter(open).collect();
+        let is_undetermined = verdict.findings.iter().any(|finding| finding.cause == Cause::Undetermined);
+        (is_undetermined || !separates.is_empty()).then_some(AskNext { separates, ..ask })
+    });
     verdict
+}
+
+/// Returns whether a remark is about one of these cards, or about no card.
+fn is_for(note: &Text, cards: &BTreeSet<u32>) -> bool {
+    let named: Vec<u32> = match note.args.get("cards").or_else(|| note.args.get("card")) {
+        None => return true,
+        Some(Arg::Count(card)) => u32::try_from(*card).into_iter().collect(),
+        Some(Arg::Raw(card)) => card.parse().into_iter().collect(),
+        Some(Arg::List(cards)) => cards.iter().filter_map(|card| card.parse().ok()).collect(),
+        Some(_) => Vec::new(),
+    };
+    named.is_empty() || named.iter().any(|card| cards.contains(card))
 }
 
 /// Returns the scene as it would be if the machine had only these cards.
@@ -143,7 +191,7 @@ fn belongs_to(process: &Process, user: &str) -> bool {
 /// Returns why there is nothing to answer about the subject, and what there is instead.
 fn missing(scene: &Scene, subject: &Subject) -> Failure {
     let on_cards: BTreeSet<Pid> =
-        scene.cards.iter().flat_map(|card| card.known_clients()).map(|client| client.pid).collect();
+        scene.cards.iter().flat_map(Card::known_clients).map(|client| client.pid).collect();
     match subject {
         Subject::Card(card) => {
             let cards: BTreeSet<u32> = scene.cards.iter().map(|card| card.index).collect();
@@ -305,6 +353,7 @@ mod tests {
         let narrowed = narrow(only_on_card_2, &scene(), &Limits::default(), &Subject::Card(0)).unwrap();
         assert!(!narrowed.findings.is_empty());
         assert!(narrowed.findings.iter().all(|finding| finding.cause != Cause::GpuLost));
+        assert!(narrowed.findings.iter().all(|finding| finding.cards == [0]));
         assert!(narrowed.cards.iter().all(|card| card.index == 0));
     }
 

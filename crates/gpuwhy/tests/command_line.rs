@@ -258,7 +258,7 @@ fn an_interrupted_recording_is_whole() {
         .spawn()
         .unwrap();
     // Something is in the file once the first sample was taken, and by then the signal is heard.
-    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    let deadline = std::time::Instant::now() + std::time::Duration::from_mins(1);
     while std::fs::metadata(&file).map_or(0, |data| data.len()) == 0 {
         assert!(std::time::Instant::now() < deadline, "no sample within a minute");
         std::thread::yield_now();

@@ -44,7 +44,8 @@ const NOTHING_TO_LOOK_AT: [&str; 2] = ["no-gpu", "no-view"];
 fn exit_code(verdict: &Verdict) -> u8 {
     let is_nothing_to_look_at = verdict.findings.iter().any(|finding| {
         let reason = finding.detail.get("reason").map(String::as_str);
-        finding.cause == Cause::Undetermined && reason.is_some_and(|reason| NOTHING_TO_LOOK_AT.contains(&reason))
+        finding.cause == Cause::Undetermined
+            && reason.is_some_and(|reason| NOTHING_TO_LOOK_AT.contains(&reason))
     });
     if is_nothing_to_look_at { COULD_NOT_LOOK } else { verdict.exit_code() }
 }

@@ -1,6 +1,6 @@
 //! `gpuwhy rule [CAUSE]`: the page of a cause, or the list of the causes that can be found.
 
-use gpuwhy_diagnose::{REGISTRY, page};
+use gpuwhy_diagnose::{REGISTRY, Rule, page};
 use gpuwhy_model::cause::Cause;
 use gpuwhy_render::message;
 
@@ -39,10 +39,6 @@ fn explain(name: &str, speech: &Speech) -> Result<String, Failure> {
 fn list(speech: &Speech) -> String {
     let words = speech.words();
     let longest = REGISTRY.iter().map(|rule| rule.cause.id().len()).max().unwrap_or(0);
-    let mut list = String::new();
-    for rule in REGISTRY {
-        let id = rule.cause.id();
-        list.push_str(&format!("{id:longest$}  {}\n", words.cause(rule.cause)));
-    }
-    list
+    let line = |rule: &&Rule| format!("{:longest$}  {}\n", rule.cause.id(), words.cause(rule.cause));
+    REGISTRY.iter().map(line).collect()
 }

@@ -1,8 +1,9 @@
 //! `gpuwhy`, `gpuwhy why`: looks at this machine or at a recording, and answers.
 
+use std::path::Path;
 use std::time::Duration;
 
-use gpuwhy_model::scene::SourceKind;
+use gpuwhy_model::scene::{Scene, SourceKind};
 use gpuwhy_model::window::window;
 
 use super::answer::answer;
@@ -31,27 +32,35 @@ pub(crate) fn run(
     }
     let subject = Subject::asked_for(&options.subject);
     let scene = match &options.replay {
-        Some(path) => {
-            let cut = Cut { from: options.from.unwrap_or_default(), duration: options.duration };
-            let mut scene = window(&recorded::samples(path, cut, speech)?);
-            scene.provenance.source = SourceKind::Recording;
-            scene
-        }
-        None => {
-            // A file that cannot be written is found out before, not after looking.
-            let recording = options.record.as_deref().map(Recording::begin).transpose()?;
-            let length =
-                if options.once { Duration::ZERO } else { options.duration.unwrap_or(DEFAULT_WINDOW) };
-            let mut observer = live::observer(everywhere, &configuration);
-            let samples = live::samples(&mut observer, length, speech);
-            if let Some(mut recording) = recording {
-                for sample in &samples {
-                    recording.add(sample)?;
-                }
-                recording.end()?;
-            }
-            window(&samples)
-        }
+        Some(path) => recorded_scene(path, options, speech)?,
+        None => live_scene(options, everywhere, &configuration, speech)?,
     };
     answer(&scene, &configuration.limits, subject.as_ref(), options.json, speech)
+}
+
+fn recorded_scene(path: &Path, options: &WhyOptions, speech: &Speech) -> Result<Scene, Failure> {
+    let cut = Cut { from: options.from.unwrap_or_default(), duration: options.duration };
+    let mut scene = window(&recorded::samples(path, cut, speech)?);
+    scene.provenance.source = SourceKind::Recording;
+    Ok(scene)
+}
+
+fn live_scene(
+    options: &WhyOptions,
+    everywhere: &EverywhereOptions,
+    configuration: &Configuration,
+    speech: &Speech,
+) -> Result<Scene, Failure> {
+    // A file that cannot be written is found out before, not after looking.
+    let recording = options.record.as_deref().map(Recording::begin).transpose()?;
+    let length = if options.once { Duration::ZERO } else { options.duration.unwrap_or(DEFAULT_WINDOW) };
+    let mut observer = live::observer(everywhere, configuration);
+    let samples = live::samples(&mut observer, length, speech);
+    if let Some(mut recording) = recording {
+        for sample in &samples {
+            recording.add(sample)?;
+        }
+        recording.end()?;
+    }
+    Ok(window(&samples))
 }

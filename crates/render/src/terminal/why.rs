@@ -51,13 +51,15 @@ fn explaining<'verdict>(verdict: &'verdict Verdict, finding: &Finding) -> Option
     verdict.findings.get(explained.by)
 }
 
-/// Writes evidence; who measured stands once below all that it measured.
+/// Writes evidence; who measured stands once below all that it measured in a row.
 fn write_evidence(page: &mut Page, label: &str, evidence: &[Evidence], words: &Words<'_>) {
-    for (place, seen) in evidence.iter().enumerate() {
-        page.labelled(INDENT, label, &words.flowing(&seen.text));
-        let is_last_of_source = evidence.get(place + 1).is_none_or(|next| next.source != seen.source);
-        if is_last_of_source {
-            page.quiet_paragraph(SOURCE_INDENT, &words.flowing(&source(&seen.source)));
+    for of_one_reader in evidence.chunk_by(|one, next| one.source.reader == next.source.reader) {
+        for seen in of_one_reader {
+            page.labelled(INDENT, label, &words.flowing(&seen.text));
+        }
+        let sources = of_one_reader.iter().map(|seen| &seen.source);
+        if let Some(longest) = sources.max_by_key(|source| source.n) {
+            page.quiet_paragraph(SOURCE_INDENT, &words.flowing(&source(longest)));
         }
     }
 }
