@@ -50,6 +50,8 @@ pub struct Limits {
     pub dead_process_idle_s: f64,
     /// A holder whose run is over uses less processor time than this.
     pub dead_process_cores_max: f64,
+    /// A process that moves fewer bytes a second to and from storage leaves it alone.
+    pub quiet_io_bytes: u64,
     /// Loaders that are blocked this share of time wait for storage.
     pub loader_blocked_share_min: f64,
     /// Loaders with this share of block-I/O delay wait for storage.

@@ -96,12 +96,9 @@ pub(crate) fn tree_left_storage_alone(
         let blocked = super::waiting::Waiting::of_main_thread(member).storage;
         is_quiet &= blocked < limits.loader_blocked_share_min;
         match member.io.known() {
-            Some(io) => is_quiet &= io.read_bytes.0 + io.written_bytes.0 < QUIET_BYTES_PER_SECOND,
+            Some(io) => is_quiet &= io.read_bytes.0 + io.written_bytes.0 < limits.quiet_io_bytes as f64,
             None => return Err(member.io.absence().unwrap_or(Absence::Failed(Failure::TooFewSamples))),
         }
     }
     Ok(is_quiet)
 }
-
-/// A log line now and then is no work.
-const QUIET_BYTES_PER_SECOND: f64 = 65_536.0;

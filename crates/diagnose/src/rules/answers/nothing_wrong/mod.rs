@@ -123,7 +123,12 @@ fn working_state(scene: &Scene, card: &Card, holders: &[Holder<'_>], limits: &Li
     // With loaders there is more to ask: what does the card wait for, if not for them?
     let is_simple = team.kind == LoaderKind::MainThread && team.looks() > 0;
     let is_calm = team.mean(|loader| loader.waiting.occupied()) < limits.loader_idle_share_max;
-    (is_simple && is_calm).then_some(Healthy::LightlyUsed)
+    // A hot thread in the program itself may be what holds the card back.
+    let is_hot = team
+        .computing
+        .iter()
+        .any(|process| process.cores.known().is_some_and(|cores| cores.0 >= limits.loader_cores_full));
+    (is_simple && is_calm && !is_hot).then_some(Healthy::LightlyUsed)
 }
 
 fn judge(scene: &Scene, healthy: &[(&Card, Healthy)], limits: &Limits) -> Draft {
@@ -181,11 +186,10 @@ fn weigh_log(scene: &Scene, limits: &Limits, draft: &mut Draft) {
         draft.silent(0.3);
         return;
     };
-    let fault = lines
-        .iter()
-        .rev()
-        .filter(|line| kernel_log::is_fresh(scene, line, limits))
-        .find(|line| kernel_log::xid(&line.text).is_some_and(|xid| !xid.is_harmless()));
+    let fault = lines.iter().rev().filter(|line| kernel_log::is_fresh(scene, line, limits)).find(|line| {
+        let is_fault = kernel_log::xid(&line.text).is_some_and(|xid| !xid.is_harmless());
+        is_fault || kernel_log::fallen_off(&line.text).is_some()
+    });
     match fault {
         Some(line) => {
             let words = text::error_in_log(line.text.as_str());

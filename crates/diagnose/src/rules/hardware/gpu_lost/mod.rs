@@ -72,7 +72,7 @@ fn judge_listed(scene: &Scene, card: &Card, lost_slots: &BTreeSet<String>, findi
     );
     draft.agree_by(4.0, if says_lost { 1.0 } else { 0.4 }, answer);
     let device = card.pci_address.known().and_then(|address| device_at(scene, address));
-    weigh_bus(scene, device, &mut draft);
+    weigh_bus(device, &mut draft);
     let in_log = card.pci_address.known().is_some_and(|address| lost_slots.contains(&slot(address)));
     weigh_log(scene, in_log, says_lost, &mut draft);
     finish(scene, Some(card), draft, findings);
@@ -91,7 +91,7 @@ fn judge_missing(scene: &Scene, device: &PciDevice, lost_slots: &BTreeSet<String
         text::fewer_cards(listed, on_bus, device.address.as_str()),
     );
     draft.agree(2.0, with_normal(count, normal(Comparison::Equal, on_bus as f64)));
-    weigh_bus(scene, Some(device), &mut draft);
+    weigh_bus(Some(device), &mut draft);
     weigh_log(scene, lost_slots.contains(&slot(&device.address)), false, &mut draft);
     finish(scene, None, draft, findings);
 }
@@ -108,12 +108,12 @@ fn about_device(device: &PciDevice) -> Draft {
 }
 
 /// Weighs what the bus says: a card that answers there with all ones is gone.
-fn weigh_bus(scene: &Scene, device: Option<&PciDevice>, draft: &mut Draft) {
+fn weigh_bus(device: Option<&PciDevice>, draft: &mut Draft) {
     match device.map(|device| &device.answers) {
         Some(Reading::Known(false)) => {
             draft.agree(2.0, flag(Signal::PciCards, Reader::SysPci, text::bus_reads_ones()));
         }
-        Some(Reading::Known(true)) | None if scene.machine.pci_cards.is_known() => draft.silent(0.5),
+        Some(Reading::Known(true)) => draft.silent(0.5),
         // What the bus says of it would only confirm.
         _ => {}
     }

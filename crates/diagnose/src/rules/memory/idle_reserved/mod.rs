@@ -16,7 +16,7 @@ use gpuwhy_model::verdict::{Impact, Severity};
 use crate::draft::{Draft, card_subject};
 use crate::evidence::{alive, busy, holds, idle as idle_evidence, normal, tree_cores};
 use crate::facts::cards::{Holder, holders, is_worth_naming, whole_cards, why_not_in_proc};
-use crate::facts::idle::{Idle, IdleSource, idle, tree_cores as cores_of_tree};
+use crate::facts::idle::{Idle, IdleSource, idle, tree_cores as cores_of_tree, tree_left_storage_alone};
 use crate::facts::{culprit, names};
 use crate::findings::Findings;
 use crate::rule::{Needs, Rule, Span};
@@ -37,6 +37,7 @@ pub(crate) static RULE: Rule = Rule {
             Signal::GpuIdleFor,
             Signal::ProcessAge,
             Signal::ProcessCpu,
+            Signal::ProcessIo,
             Signal::ParentAlive,
             Signal::ProcessList,
         ],
@@ -51,7 +52,7 @@ fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
     let mut runs: BTreeMap<String, Vec<Holder<'_>>> = BTreeMap::new();
     for card in whole_cards(scene) {
         for holder in holders(scene, card) {
-            if may_be_idle(&holder, limits, findings) {
+            if may_be_idle(scene, &holder, limits, findings) {
                 runs.entry(culprit::run_of(scene, &holder).0).or_default().push(holder);
             }
         }
@@ -62,7 +63,7 @@ fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
 }
 
 /// Returns whether a holder may hold its card for nothing; what excludes it is noted.
-fn may_be_idle(holder: &Holder<'_>, limits: &Limits, findings: &mut Findings) -> bool {
+fn may_be_idle(scene: &Scene, holder: &Holder<'_>, limits: &Limits, findings: &mut Findings) -> bool {
     let card = holder.card.parent.unwrap_or(holder.card.index);
     if !is_worth_naming(holder.bytes(), holder.card, limits) {
         return false;
@@ -82,6 +83,12 @@ fn may_be_idle(holder: &Holder<'_>, limits: &Limits, findings: &mut Findings) ->
     // Work in progress that waits for data is no reservation.
     if findings.is_answered_on(card, &[Cause::StarvedByStorage, Cause::StarvedByCpu, Cause::GpuLost]) {
         findings.rule_out(Signal::ProcessCpu, Some(card));
+        return false;
+    }
+    let moves_data =
+        holder.process.is_some_and(|process| tree_left_storage_alone(scene, process, limits) == Ok(false));
+    if moves_data {
+        findings.rule_out(Signal::ProcessIo, Some(card));
         return false;
     }
     let worked_lately = idle(holder)

@@ -7,7 +7,7 @@ use gpuwhy_model::cause::Cause;
 use gpuwhy_model::evidence::Comparison;
 use gpuwhy_model::limits::Limits;
 use gpuwhy_model::reading::{Absence, Failure};
-use gpuwhy_model::scene::{Process, Scene};
+use gpuwhy_model::scene::Scene;
 use gpuwhy_model::signal::{Reader, Signal};
 use gpuwhy_model::units::{BytesPerSecond, Cores, Percent, Unit};
 
@@ -48,8 +48,6 @@ pub(crate) static RULE: Rule = Rule {
 
 /// Loaders that wait twice as long as the limit prove it fully.
 const FULL_PROOF: f64 = 2.0;
-/// Reads of less than this are no data set, in bytes per second.
-const READS_WORTH_NAMING: f64 = 1024.0;
 
 fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
     for waiting in waiting_cards(scene, limits, findings) {
@@ -76,7 +74,7 @@ fn judge(scene: &Scene, waiting: &WaitingCard<'_>, limits: &Limits) -> Draft {
     weigh_processor(scene, waiting, limits, &mut draft);
     weigh_delay(waiting, limits, &mut draft);
     weigh_pressure(scene, waiting, limits, &mut draft);
-    weigh_writes(waiting, &mut draft);
+    weigh_writes(waiting, limits, &mut draft);
     mention_places(scene, waiting, &mut draft);
     draft.advise(Action::ImproveStorage, Vec::new(), text::fix_nearer());
     draft.advise(Action::ImproveStorage, Vec::new(), text::fix_larger_files());
@@ -180,28 +178,22 @@ fn weigh_pressure(scene: &Scene, waiting: &WaitingCard<'_>, limits: &Limits, dra
 }
 
 /// Weighs writes: a run that saves its state waits for storage too, and is not starved.
-fn weigh_writes(waiting: &WaitingCard<'_>, draft: &mut Draft) {
-    let (read, written) = rates(&waiting.team.processes());
-    if written <= read.max(READS_WORTH_NAMING) {
+fn weigh_writes(waiting: &WaitingCard<'_>, limits: &Limits, draft: &mut Draft) {
+    let blocked = waiting
+        .team
+        .loaders
+        .iter()
+        .filter(|loader| loader.waiting.storage >= limits.loader_blocked_share_min);
+    // Read calls count here whatever file system answers; what is handed over a pipe is no write to storage.
+    let (read, written) = blocked
+        .filter_map(|loader| loader.process.io.known())
+        .fold((0.0, 0.0), |(read, written), io| (read + io.read_chars.0, written + io.written_bytes.0));
+    if written <= read || written < limits.quiet_io_bytes as f64 {
         return;
     }
-    let evidence = once(
-        Signal::ProcessIo,
-        written,
-        Unit::BytesPerSecond,
-        Reader::ProcPid,
-        text::writes_more(BytesPerSecond(read), BytesPerSecond(written)),
-    );
-    draft.contradict(2.0, evidence);
-}
-
-/// Returns bytes read and written per second by some processes, as far as they are known.
-fn rates(processes: &[&Process]) -> (f64, f64) {
-    let known = processes.iter().filter_map(|process| process.io.known());
-    known.fold((0.0, 0.0), |(read, written), io| {
-        // What a process hands over a pipe counts as written; only what reaches storage is a write here.
-        (read + io.read_bytes.0.max(0.0), written + io.written_bytes.0)
-    })
+    let words = text::writes_more(BytesPerSecond(read), BytesPerSecond(written));
+    draft.contradict(2.0, once(Signal::ProcessIo, written, Unit::BytesPerSecond, Reader::ProcPid, words));
+    draft.only_possible();
 }
 
 /// Says from which file system the loaders read.
