@@ -170,7 +170,7 @@ fn lay_out_device(pci_devices: &Path, board: &Board, card: &Card) -> Result<(), 
     let folder = pci_devices.join(card.pci_address());
     fs::create_dir_all(&folder).map_err(failed(&folder))?;
     let class = if card.setting.display { 0x03_0000 } else { 0x03_0200 };
-    let is_lost = card.setting.lost_after_s.is_some_and(|after| after <= 0.0);
+    let is_gone = card.setting.missing || card.setting.lost_after_s.is_some_and(|after| after <= 0.0);
     let driver = match board.driver.module {
         KernelModule::Nvidia if board.driver.loaded => Some("nvidia"),
         KernelModule::Nouveau => Some("nouveau"),
@@ -201,7 +201,7 @@ fn lay_out_device(pci_devices: &Path, board: &Board, card: &Card) -> Result<(), 
         ("subsystem_vendor", "0x10de".to_owned()),
         ("subsystem_device", format!("{:#06x}", card.profile.pci_subsystem)),
         ("class", format!("{class:#08x}")),
-        ("revision", if is_lost { "0xff" } else { "0xa1" }.to_owned()),
+        ("revision", if is_gone { "0xff" } else { "0xa1" }.to_owned()),
         ("enable", if driver.is_some() { "1" } else { "0" }.to_owned()),
         ("numa_node", "-1".to_owned()),
         ("max_link_speed", link_speed(card.pcie_generation).to_owned()),
@@ -212,7 +212,29 @@ fn lay_out_device(pci_devices: &Path, board: &Board, card: &Card) -> Result<(), 
     for (file, text) in files {
         write(&folder.join(file), &format!("{text}\n"))?;
     }
-    write(&folder.join("uevent"), &event)
+    write(&folder.join("uevent"), &event)?;
+    let configuration = folder.join("config");
+    fs::write(&configuration, configuration_header(card, class, is_gone)).map_err(failed(&configuration))
+}
+
+/// The first 64 bytes of a device's PCI configuration; a card that is gone reads as all ones.
+fn configuration_header(card: &Card, class: u32, is_gone: bool) -> [u8; 64] {
+    const NVIDIA: u16 = 0x10DE;
+    if is_gone {
+        return [0xFF; 64];
+    }
+    let mut header = [0; 64];
+    let mut put = |at: usize, bytes: &[u8]| header[at..at + bytes.len()].copy_from_slice(bytes);
+    put(0x00, &NVIDIA.to_le_bytes());
+    put(0x02, &card.profile.pci_device.to_le_bytes());
+    // Memory and bus mastering on, a list of capabilities, revision a1.
+    put(0x04, &0x0406_u16.to_le_bytes());
+    put(0x06, &0x0010_u16.to_le_bytes());
+    put(0x08, &[0xA1]);
+    put(0x09, &class.to_le_bytes()[..3]);
+    put(0x2C, &NVIDIA.to_le_bytes());
+    put(0x2E, &card.profile.pci_subsystem.to_le_bytes());
+    header
 }
 
 fn link_speed(generation: u32) -> &'static str {
@@ -229,6 +251,16 @@ fn link_speed(generation: u32) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_card_that_is_gone_reads_as_all_ones() {
+        let setting = crate::board::CardSetting { profile: "t4".into(), ..Default::default() };
+        let card = Card::resolve(0, &setting).unwrap();
+        let header = configuration_header(&card, 0x03_0200, false);
+        assert_eq!(header[..4], [0xDE, 0x10, 0xB8, 0x1E]);
+        assert_eq!(header[9..12], [0x00, 0x02, 0x03]);
+        assert_eq!(configuration_header(&card, 0x03_0200, true), [0xFF; 64]);
+    }
 
     #[test]
     fn the_kernel_log_is_in_order_of_time() {

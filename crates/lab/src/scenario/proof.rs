@@ -96,9 +96,7 @@ fn share(part: f64, whole: f64) -> Option<f64> {
 }
 
 fn idle_seconds(look: &Look) -> f64 {
-    let idle_since =
-        look.after.worked_at_s.unwrap_or_else(|| look.after.at_s - spent(&look.after, Span::Idle));
-    look.after.at_s - idle_since
+    look.after.at_s - look.after.worked_at_s.unwrap_or(look.after.ready_at_s)
 }
 
 #[cfg(test)]

@@ -81,6 +81,8 @@ pub struct Figures {
     pub ready: bool,
     /// Seconds since boot when these figures were taken.
     pub at_s: f64,
+    /// Seconds since boot when it became ready.
+    pub ready_at_s: f64,
     /// The processes of the member that this one knows.
     pub processes: Vec<AccountedProcess>,
     /// Steps or requests done.
@@ -140,6 +142,7 @@ impl Account {
     pub fn ready(&self) {
         let mut state = self.lock();
         state.figures.ready = true;
+        state.figures.ready_at_s = seconds_since_boot();
         state.figures.steps = 0;
         state.figures.spans_s.clear();
         state.figures.loaders = LoaderTime::default();
