@@ -23,6 +23,7 @@ pub(super) fn next(scene: &Scene, findings: &Findings) -> Option<AskNext> {
     let mut separates: Vec<Cause> = open.filter(is_open_answer).collect();
     if separates.is_empty() && findings.answers().any(|draft| draft.cause() == Cause::Undetermined) {
         separates = findings.unseen.values().flatten().copied().filter(is_open_answer).collect();
+        separates.extend(still_possible(findings));
     }
     separates.sort_by_key(|cause| registry::place(*cause));
     separates.dedup();
@@ -30,6 +31,18 @@ pub(super) fn next(scene: &Scene, findings: &Findings) -> Option<AskNext> {
         return None;
     }
     Some(AskNext { command: command(scene, findings, &separates)?, separates })
+}
+
+/// Returns the causes of a slow or held card that nothing has excluded on every card that is open.
+fn still_possible(findings: &Findings) -> impl Iterator<Item = Cause> {
+    const OF_A_CARD: [Cause; 4] =
+        [Cause::StarvedByStorage, Cause::StarvedByCpu, Cause::IdleReserved, Cause::ComputeSaturated];
+    OF_A_CARD.into_iter().filter(|cause| {
+        findings
+            .undecided
+            .iter()
+            .any(|card| !findings.ruled_out.iter().any(|out| out.cause == *cause && out.card == Some(*card)))
+    })
 }
 
 fn command(scene: &Scene, findings: &Findings, separates: &[Cause]) -> Option<String> {

@@ -62,7 +62,7 @@ fn state(scene: &Scene, card: &Card, limits: &Limits, answers: &[Finding]) -> Ca
 }
 
 fn holds_something(card: &Card, holders: &[cards::Holder<'_>], limits: &Limits) -> bool {
-    let used = card.memory.known().map(|memory| memory.used);
+    let used = cards::used_for_computing(card);
     holders.iter().any(|holder| cards::is_worth_naming(holder.bytes(), card, limits))
         || used.is_some_and(|used| cards::is_worth_naming(used, card, limits))
 }

@@ -86,6 +86,23 @@ pub(crate) fn is_worth_naming(bytes: Bytes, card: &Card, limits: &Limits) -> boo
     bytes.0 >= limits.held_bytes_worth_naming || share >= limits.held_share_worth_naming
 }
 
+/// Returns the memory of a card that is in use for something else than a display.
+pub(crate) fn used_for_computing(card: &Card) -> Option<Bytes> {
+    let used = card.memory.known()?.used;
+    let displays = card.known_clients().iter().filter(|client| client.kind == ClientKind::Graphics);
+    let shown: u64 = displays.filter_map(|client| client.memory.known()).map(|bytes| bytes.0).sum();
+    Some(Bytes(used.0.saturating_sub(shown)))
+}
+
+/// Returns whether nobody holds memory worth naming for computing.
+pub(crate) fn is_free(card: &Card, limits: &Limits) -> bool {
+    let is_small = |bytes: Bytes| !is_worth_naming(bytes, card, limits);
+    let computing = card.known_clients().iter().filter(|client| client.kind != ClientKind::Graphics);
+    let all_small =
+        computing.map(|client| client.memory.known()).all(|bytes| bytes.copied().is_some_and(is_small));
+    all_small && used_for_computing(card).is_some_and(is_small)
+}
+
 /// Whether a card works.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Activity {

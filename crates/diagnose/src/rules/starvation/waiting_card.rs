@@ -103,10 +103,14 @@ pub(super) fn waiting_cards<'scene>(
     let mut waiting = Vec::new();
     for card in whole_cards(scene) {
         let holders = holders(scene, card);
+        let busy = card.busy.known();
         if holders.is_empty() {
+            // Somebody works here, and nobody says who.
+            if let (Some(absence), Some(_)) = (card.clients.absence(), busy) {
+                findings.blind(Signal::ProcessList, absence);
+            }
             continue;
         }
-        let busy = card.busy.known();
         if busy.is_some_and(|busy| busy.mean.0 > limits.starved_busy_percent_max) {
             findings.rule_out(Signal::GpuBusy, Some(card.index));
             continue;

@@ -11,7 +11,7 @@ use gpuwhy_model::verdict::Severity;
 
 use crate::draft::Draft;
 use crate::evidence::{busy, normal, once, reader};
-use crate::facts::cards::{Activity, Holder, activity, holders, is_worth_naming, whole_cards};
+use crate::facts::cards::{Activity, Holder, activity, holders, is_free, whole_cards};
 use crate::facts::idle::{IdleSource, idle};
 use crate::facts::kernel_log;
 use crate::facts::team::{LoaderKind, Team};
@@ -82,6 +82,7 @@ fn healthy_state(scene: &Scene, card: &Card, limits: &Limits, findings: &Finding
     }
     let holders = holders(scene, card);
     match activity(card, limits) {
+        Activity::Works if is_a_ghost(card, limits) => Some(Healthy::Free),
         Activity::Works => working_state(scene, card, &holders, limits),
         Activity::Rests | Activity::Unknown if is_free(card, limits) => Some(Healthy::Free),
         Activity::Rests => rests_between_work(&holders, limits).then_some(Healthy::LightlyUsed),
@@ -89,16 +90,14 @@ fn healthy_state(scene: &Scene, card: &Card, limits: &Limits, findings: &Finding
     }
 }
 
-/// Returns whether nobody holds memory worth naming.
-fn is_free(card: &Card, limits: &Limits) -> bool {
-    let Some(memory) = card.memory.known() else {
-        return false;
-    };
-    let clients = card.known_clients().iter();
-    let all_small = clients
-        .map(|client| client.memory.known())
-        .all(|bytes| bytes.is_some_and(|bytes| !is_worth_naming(*bytes, card, limits)));
-    all_small && !is_worth_naming(memory.used, card, limits)
+/// Returns whether a counter shows work where nobody can work: no process, no memory, no power.
+///
+/// Drivers do so after their start, while persistence mode is off.
+fn is_a_ghost(card: &Card, limits: &Limits) -> bool {
+    let nobody = card.clients.known().is_some_and(Vec::is_empty);
+    let draws_little =
+        card.power_ratio().known().is_some_and(|ratio| *ratio < limits.false_busy_power_share_max);
+    nobody && draws_little && is_free(card, limits)
 }
 
 /// Returns whether every holder worked so short a time ago that it may go on any moment.
@@ -164,6 +163,12 @@ fn weigh_work(scene: &Scene, card: &Card, state: Healthy, weight: f64, limits: &
         return;
     };
     match state {
+        Healthy::Free if trend.mean.0 > limits.idle_percent_max => {
+            draft.contradict(
+                weight / 6.0,
+                busy(scene, trend, normal(Comparison::AtMost, limits.idle_percent_max)),
+            );
+        }
         Healthy::Free if trend.n >= limits.trend_samples_min => {
             let usual = normal(Comparison::AtMost, limits.idle_percent_max);
             draft.agree(weight / 3.0, busy(scene, trend, usual));

@@ -4,14 +4,14 @@ use gpuwhy_model::cause::Cause;
 use gpuwhy_model::limits::Limits;
 use gpuwhy_model::reading::Reading;
 use gpuwhy_model::sample::PciDevice;
-use gpuwhy_model::scene::Scene;
+use gpuwhy_model::scene::{Card, Scene};
 use gpuwhy_model::signal::{Reader, Signal};
 use gpuwhy_model::text::Text;
 use gpuwhy_model::units::Unit;
 use gpuwhy_model::verdict::Severity;
 
 use crate::draft::Draft;
-use crate::evidence::once;
+use crate::evidence::{once, over, reader};
 use crate::findings::Findings;
 use crate::rule::{Needs, Rule, Span};
 
@@ -25,7 +25,7 @@ pub(crate) static RULE: Rule = Rule {
     needs: Needs {
         span: Span::NONE,
         samples: 1,
-        signals: &[Signal::PciCards, Signal::DriverLibrary, Signal::GpuBusy],
+        signals: &[Signal::PciCards, Signal::DriverLibrary, Signal::GpuBusy, Signal::VramUsed],
     },
     check,
 };
@@ -79,10 +79,36 @@ fn check(scene: &Scene, _: &Limits, findings: &mut Findings) {
         let number = devices.iter().filter(|device| is_gpu(device)).count();
         draft.mention(once(Signal::PciCards, number, Unit::Count, Reader::SysPci, text::on_the_bus(number)));
     }
+    for card in findings.undecided.iter().filter_map(|index| scene.card(*index)) {
+        mention_card(scene, card, &mut draft);
+    }
     if matches!(reason, Reason::NoView) {
         name_what_is_missing(scene, findings);
     }
     findings.report(draft);
+}
+
+/// Says what was seen of a card, so that a person can go on from there.
+fn mention_card(scene: &Scene, card: &Card, draft: &mut Draft) {
+    let index = card.index;
+    let (busy, used) = (card.busy.known(), card.memory.known().map(|memory| memory.used));
+    let evidence = match (busy, used) {
+        (Some(busy), Some(used)) => {
+            let words = text::seen(busy.mean, index, used);
+            let evidence =
+                once(Signal::GpuBusy, busy.mean.0, Unit::Percent, reader(scene, Reader::Nvml), words);
+            over(evidence, busy.n, busy.span_s)
+        }
+        (None, Some(used)) => once(
+            Signal::VramUsed,
+            used.0,
+            Unit::Bytes,
+            reader(scene, Reader::Nvml),
+            text::seen_memory(index, used),
+        ),
+        _ => return,
+    };
+    draft.mention(evidence);
 }
 
 fn reason(scene: &Scene) -> Reason {

@@ -6,7 +6,7 @@ use gpuwhy_model::evidence::Evidence;
 use gpuwhy_model::limits::Limits;
 use gpuwhy_model::reading::Reading;
 use gpuwhy_model::sample::{ProcessState, StuckCall};
-use gpuwhy_model::scene::{Process, Scene};
+use gpuwhy_model::scene::{Process, Scene, SourceKind};
 use gpuwhy_model::signal::{Reader, Signal};
 use gpuwhy_model::units::{Seconds, Unit};
 use gpuwhy_model::verdict::{Impact, Severity};
@@ -41,7 +41,8 @@ fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
     let stuck = scene.stuck_calls();
     let blocked = blocked_in_the_driver(scene);
     if stuck.is_empty() && blocked.is_empty() {
-        if scene.machine.driver.library.is_known() {
+        // A text was made by calls that came back; it says nothing about now.
+        if scene.machine.driver.library.is_known() && scene.provenance.source != SourceKind::Text {
             findings.rule_out(Signal::DriverCalls, None);
         }
         return;

@@ -30,6 +30,7 @@ pub(crate) static RULE: Rule = Rule {
             Signal::GpuBusy,
             Signal::GpuBusyShape,
             Signal::PowerRatio,
+            Signal::ProcessList,
             Signal::ProcessState,
             Signal::ProcessCpu,
             Signal::ThreadCpu,

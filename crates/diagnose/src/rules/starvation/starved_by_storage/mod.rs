@@ -32,6 +32,7 @@ pub(crate) static RULE: Rule = Rule {
             Signal::GpuBusy,
             Signal::GpuBusyShape,
             Signal::PowerRatio,
+            Signal::ProcessList,
             Signal::ProcessState,
             Signal::WaitChannel,
             Signal::ProcessCpu,
