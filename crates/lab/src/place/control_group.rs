@@ -141,7 +141,7 @@ pub fn make(journal: &mut Journal, name: &str, limit: Limit) -> Result<PathBuf, 
         Hierarchy::One(root) => root.join(name),
         Hierarchy::Two(root) => {
             let switch = root.join("cgroup.subtree_control");
-            write(&switch, &format!("+{}", limit.controller_in_version_two()))?;
+            journal.switch_controller_on(&switch, limit.controller_in_version_two())?;
             root.join(name)
         }
     };

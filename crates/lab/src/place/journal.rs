@@ -28,6 +28,13 @@ pub enum Entry {
         /// Its content before the first box changed it.
         before: String,
     },
+    /// A controller that was switched on for the groups below a control group.
+    Controller {
+        /// The `cgroup.subtree_control` of the group.
+        switch: PathBuf,
+        /// The controller's name.
+        name: String,
+    },
     /// A control group that was made.
     ControlGroup(PathBuf),
     /// A folder outside of the box directory.
@@ -98,6 +105,19 @@ impl Journal {
         let original = other_claims(&self.directory, file).into_iter().next().unwrap_or(now);
         self.note(&Entry::Setting { file: file.to_owned(), before: original })?;
         fs::write(file, value).map_err(failed(file))
+    }
+
+    /// Switches a controller on for the time that the box is up, unless it is on.
+    ///
+    /// # Errors
+    /// Fails when the switch cannot be read or written, or not be written down.
+    pub fn switch_controller_on(&mut self, switch: &Path, name: &str) -> Result<(), JournalError> {
+        let on = fs::read_to_string(switch).map_err(failed(switch))?;
+        if on.split_whitespace().any(|already| already == name) {
+            return Ok(());
+        }
+        self.note(&Entry::Controller { switch: switch.to_owned(), name: name.to_owned() })?;
+        fs::write(switch, format!("+{name}")).map_err(failed(switch))
     }
 
     /// Makes a control group for the time that the box is up.
@@ -191,7 +211,13 @@ pub fn undo(directory: &BoxDirectory) -> Result<(), JournalError> {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(path)(error)),
                 _ => {}
             },
-            Entry::Keeper(_) | Entry::Namespace(_) => {}
+            Entry::Keeper(_) | Entry::Namespace(_) | Entry::Controller { .. } => {}
+        }
+    }
+    for entry in &entries {
+        if let Entry::Controller { switch, name } = entry {
+            // It stays on where somebody else has come to need it.
+            let _ = fs::write(switch, format!("-{name}"));
         }
     }
     for (file, before) in settings {

@@ -184,10 +184,12 @@ impl RunningBox {
     }
 
     /// The variables and the command that run `command` in the box, as `user` or as the caller.
+    ///
+    /// Where the box cannot show users, it is always the caller.
     pub fn command(&self, user: Option<&str>, command: &[&str]) -> Command {
         let mut shell = Command::new(&self.program);
         shell.arg("shell").arg(self.directory.path());
-        if let Some(user) = user {
+        if let Some(user) = user.filter(|_| self.shows(Ability::Users)) {
             shell.args(["--user", user]);
         }
         shell.arg("--").args(command);
