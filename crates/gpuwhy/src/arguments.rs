@@ -8,6 +8,9 @@ use clap_complete::Shell;
 
 use crate::similar::similar;
 
+/// Nobody looks longer than a month in one go.
+const DURATION_MAX: Duration = Duration::from_hours(720);
+
 /// Everything that can stand on the command line.
 #[derive(Debug, Parser)]
 #[command(
@@ -178,7 +181,11 @@ fn duration(text: &str) -> Result<Duration, String> {
         _ => return Err(expected()),
     };
     let number: f64 = number.parse().map_err(|_| expected())?;
-    Duration::try_from_secs_f64(number * seconds_each).map_err(|_| expected())
+    let duration = Duration::try_from_secs_f64(number * seconds_each).map_err(|_| expected())?;
+    if duration > DURATION_MAX {
+        return Err(format!("`{text}` is too long; at most 720h"));
+    }
+    Ok(duration)
 }
 
 /// Understands the number of a card that stands alone.
@@ -218,7 +225,7 @@ mod tests {
         {
             assert_eq!(duration(text), Ok(Duration::from_millis(milliseconds)));
         }
-        for text in ["", "s", "-5s", "5 s", "1d", "five", "1e400", "99999999999999999999h"] {
+        for text in ["", "s", "-5s", "5 s", "1d", "five", "1e400", "721h", "99999999999999999999h"] {
             assert!(duration(text).is_err(), "{text}");
         }
     }

@@ -70,6 +70,8 @@ fn usage_errors_end_with_2_and_say_what_was_meant() {
         (&["--for", "soon"], "is no length of time"),
         (&["--once", "rule"], "options stand behind the command: gpuwhy rule"),
         (&["--from", "3s"], "--replay"),
+        (&["--record", "-"], "hint: only the recording, and no answer: gpuwhy record -"),
+        (&["--for", "99999h"], "is too long"),
         (&["--lang", "fr"], "hint: languages: en, zh-CN"),
     ] {
         let (code, output, errors) = run(gpuwhy(empty.path()).args(arguments));

@@ -15,7 +15,7 @@ mod words;
 
 pub use json::{json_text, report};
 pub use safe::safe;
-pub use terminal::{Layout, text};
+pub use terminal::{Layout, explanation, text};
 pub use texts::{TEXTS, message};
 pub use words::Words;
 

@@ -1,7 +1,8 @@
 //! `gpuwhy record FILE`: writes samples down as they are taken.
 
-use std::fs::File;
+use std::fs::OpenOptions;
 use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -117,7 +118,7 @@ pub(super) struct Recording {
 }
 
 impl Recording {
-    /// Begins a recording in a file, or on standard output.
+    /// Begins a recording in a file that only its owner can read, or on standard output.
     ///
     /// # Errors
     /// Fails when the file cannot be made.
@@ -125,7 +126,8 @@ impl Recording {
         let output: Box<dyn Write> = if is_standard(path) {
             Box::new(io::stdout())
         } else {
-            let file = File::create(path);
+            // Root sees everybody's arguments; who may read them later is for root to decide.
+            let file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path);
             Box::new(file.map_err(|error| cannot_write(path).because(&error))?)
         };
         let writer = Writer::new(output).map_err(|error| cannot_write(path).because(&error))?;

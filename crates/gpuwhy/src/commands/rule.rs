@@ -1,8 +1,10 @@
 //! `gpuwhy rule [CAUSE]`: the page of a cause, or the list of the causes that can be found.
 
+use std::io::{self, IsTerminal as _};
+
 use gpuwhy_diagnose::{REGISTRY, Rule, page};
 use gpuwhy_model::cause::Cause;
-use gpuwhy_render::message;
+use gpuwhy_render::{explanation, message};
 
 use crate::failure::Failure;
 use crate::output;
@@ -30,10 +32,12 @@ fn explain(name: &str, speech: &Speech) -> Result<String, Failure> {
             if names.is_empty() { message::hint_list_causes() } else { message::hint_did_you_mean(names) };
         return Err(failure.hint(hint));
     };
-    match page(cause, speech.language) {
-        Some(page) => Ok(format!("{}\n", page.trim_end())),
-        None => Err(Failure::new(message::no_page(name)).hint(message::hint_list_causes())),
-    }
+    let Some(page) = page(cause, speech.language) else {
+        return Err(Failure::new(message::no_page(name)).hint(message::hint_list_causes()));
+    };
+    // A pipe gets the page as it was written.
+    let is_for_a_person = io::stdout().is_terminal();
+    Ok(if is_for_a_person { explanation(page, &output::layout()) } else { format!("{}\n", page.trim_end()) })
 }
 
 fn list(speech: &Speech) -> String {

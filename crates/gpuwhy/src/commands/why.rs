@@ -5,12 +5,14 @@ use std::time::Duration;
 
 use gpuwhy_model::scene::{Scene, SourceKind};
 use gpuwhy_model::window::window;
+use gpuwhy_render::message;
 
 use super::answer::answer;
 use super::record::Recording;
 use crate::arguments::{EverywhereOptions, WhyOptions};
 use crate::configuration::Configuration;
 use crate::failure::Failure;
+use crate::input::is_standard;
 use crate::input::live::{self, DEFAULT_WINDOW};
 use crate::input::recorded::{self, Cut};
 use crate::output;
@@ -51,6 +53,9 @@ fn live_scene(
     configuration: &Configuration,
     speech: &Speech,
 ) -> Result<Scene, Failure> {
+    if options.record.as_deref().is_some_and(is_standard) {
+        return Err(Failure::new(message::record_needs_file()).hint(message::hint_record()));
+    }
     // A file that cannot be written is found out before, not after looking.
     let recording = options.record.as_deref().map(Recording::begin).transpose()?;
     let length = if options.once { Duration::ZERO } else { options.duration.unwrap_or(DEFAULT_WINDOW) };

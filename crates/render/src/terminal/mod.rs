@@ -3,9 +3,12 @@
 
 mod answer;
 mod closing;
+mod explanation;
 mod page;
 mod who;
 mod why;
+
+pub use explanation::explanation;
 
 use gpuwhy_model::verdict::Verdict;
 

@@ -28,7 +28,7 @@ pub(super) fn write(page: &mut Page, verdict: &Verdict, finding: &Finding, words
     }
     write_evidence(page, "", &finding.evidence, words);
     write_evidence(page, &spaced(&words.sentence(&answer::but())), &finding.against, words);
-    let label = spaced(&words.sentence(&answer::or()));
+    let label = spaced(&words.sentence(&answer::further()));
     for fix in finding.fixes.iter().skip(1) {
         let step = match &fix.command {
             Some(command) => answer::step_by_command(command.as_str(), fix.summary.clone()),
