@@ -47,11 +47,14 @@ pub(crate) fn narrow(
     limits: &Limits,
     subject: &Subject,
 ) -> Result<Verdict, Failure> {
-    if scene.cards.is_empty() {
-        // Where no card could be seen, what was found about the machine is the answer for each of them.
+    if !can_tell(&verdict, scene, subject) {
+        // What was found about the machine is the answer for each of its cards, processes and users.
         return Ok(verdict);
     }
-    let cards = cards_of(scene, subject)?;
+    let cards = cards_of(&verdict, scene, subject);
+    if cards.is_empty() {
+        return Err(missing(&verdict, scene, subject));
+    }
     let narrowed = restrict(verdict, &cards);
     if !narrowed.findings.is_empty() {
         return Ok(narrowed);
@@ -61,7 +64,24 @@ pub(crate) fn narrow(
     for finding in &mut anew.findings {
         speak_of_cards(finding, scene, &cards);
     }
+    for card in &mut anew.cards {
+        let findings = anew.findings.iter().enumerate();
+        let about_it = findings.filter(|(_, finding)| finding.cards.contains(&card.index));
+        card.findings = about_it.map(|(place, _)| place).collect();
+    }
     Ok(anew)
+}
+
+/// Returns whether enough was seen to say which cards are the subject's.
+fn can_tell(verdict: &Verdict, scene: &Scene, subject: &Subject) -> bool {
+    match subject {
+        Subject::Card(_) => !verdict.cards.is_empty(),
+        Subject::Process(_) | Subject::User(_) => {
+            let any_is_found = !cards_of(verdict, scene, subject).is_empty();
+            let all_were_seen = scene.cards.iter().all(|card| card.clients.is_known());
+            any_is_found || (all_were_seen && !scene.cards.is_empty())
+        }
+    }
 }
 
 /// Makes a finding about a machine that seemed to have only these cards one about the cards.
@@ -161,18 +181,17 @@ fn scene_of(scene: &Scene, cards: &BTreeSet<u32>) -> Scene {
 }
 
 /// Returns the indices of the subject's cards.
-fn cards_of(scene: &Scene, subject: &Subject) -> Result<BTreeSet<u32>, Failure> {
-    let cards: BTreeSet<u32> = match subject {
+fn cards_of(verdict: &Verdict, scene: &Scene, subject: &Subject) -> BTreeSet<u32> {
+    match subject {
         Subject::Card(card) => {
-            scene.cards.iter().map(|card| card.index).filter(|index| index == card).collect()
+            verdict.cards.iter().map(|card| card.index).filter(|index| index == card).collect()
         }
         Subject::Process(pid) => cards_of_process(scene, *pid),
         Subject::User(user) => (scene.processes.iter())
             .filter(|process| belongs_to(process, user))
             .flat_map(|process| cards_of_process(scene, process.key.pid))
             .collect(),
-    };
-    if cards.is_empty() { Err(missing(scene, subject)) } else { Ok(cards) }
+    }
 }
 
 fn cards_of_process(scene: &Scene, pid: Pid) -> BTreeSet<u32> {
@@ -189,14 +208,13 @@ fn belongs_to(process: &Process, user: &str) -> bool {
 }
 
 /// Returns why there is nothing to answer about the subject, and what there is instead.
-fn missing(scene: &Scene, subject: &Subject) -> Failure {
+fn missing(verdict: &Verdict, scene: &Scene, subject: &Subject) -> Failure {
     let on_cards: BTreeSet<Pid> =
         scene.cards.iter().flat_map(Card::known_clients).map(|client| client.pid).collect();
     match subject {
         Subject::Card(card) => {
-            let cards: BTreeSet<u32> = scene.cards.iter().map(|card| card.index).collect();
-            Failure::new(message::no_card(*card))
-                .hint(message::hint_cards(cards.iter().map(ToString::to_string).collect::<Vec<_>>()))
+            let cards: Vec<String> = verdict.cards.iter().map(|card| card.index.to_string()).collect();
+            Failure::new(message::no_card(*card)).hint(message::hint_cards(cards))
         }
         Subject::Process(pid) => {
             let failure = Failure::new(message::no_process(pid.0));
@@ -331,20 +349,20 @@ mod tests {
     #[test]
     fn a_process_stands_for_the_cards_of_its_workload() {
         let scene = scene();
-        let cards = |subject: &Subject| cards_of(&scene, subject).map_err(|_| "missing");
-        assert_eq!(cards(&Subject::Process(Pid(10))), Ok(BTreeSet::from([0, 1])));
-        assert_eq!(cards(&Subject::Process(Pid(11))), Ok(BTreeSet::from([0, 1])));
-        assert_eq!(cards(&Subject::Process(Pid(20))), Ok(BTreeSet::from([2])));
-        assert_eq!(cards(&Subject::Process(Pid(99))), Err("missing"));
+        let cards = |pid| cards_of(&verdict(), &scene, &Subject::Process(Pid(pid)));
+        assert_eq!(cards(10), BTreeSet::from([0, 1]));
+        assert_eq!(cards(11), BTreeSet::from([0, 1]));
+        assert_eq!(cards(20), BTreeSet::from([2]));
+        assert_eq!(cards(99), BTreeSet::new());
     }
 
     #[test]
     fn a_user_is_known_by_name_and_number() {
         let scene = scene();
-        let cards = |name: &str| cards_of(&scene, &Subject::User(name.to_owned())).map_err(|_| "missing");
-        assert_eq!(cards("alice"), Ok(BTreeSet::from([0, 1])));
-        assert_eq!(cards("1020"), Ok(BTreeSet::from([2])));
-        assert_eq!(cards("carol"), Err("missing"));
+        let cards = |name: &str| cards_of(&verdict(), &scene, &Subject::User(name.to_owned()));
+        assert_eq!(cards("alice"), BTreeSet::from([0, 1]));
+        assert_eq!(cards("1020"), BTreeSet::from([2]));
+        assert_eq!(cards("carol"), BTreeSet::new());
     }
 
     #[test]
@@ -358,9 +376,21 @@ mod tests {
     }
 
     #[test]
-    fn where_no_card_can_be_seen_the_machine_answers_for_each() {
-        let narrowed = narrow(verdict(), &Scene::default(), &Limits::default(), &Subject::Card(7)).unwrap();
-        assert_eq!(narrowed, verdict());
-        assert!(narrow(verdict(), &scene(), &Limits::default(), &Subject::Card(7)).is_err());
+    fn a_subject_that_is_not_there_is_refused() {
+        for subject in [Subject::Card(7), Subject::Process(Pid(99)), Subject::User("carol".to_owned())] {
+            assert!(narrow(verdict(), &scene(), &Limits::default(), &subject).is_err(), "{subject:?}");
+        }
+    }
+
+    #[test]
+    fn where_the_users_of_a_card_could_not_be_seen_nobody_is_said_to_be_absent() {
+        let mut hung = scene();
+        hung.cards[2].clients = Reading::default();
+        for subject in [Subject::Process(Pid(99)), Subject::User("carol".to_owned())] {
+            for scene in [&hung, &Scene::default()] {
+                let narrowed = narrow(verdict(), scene, &Limits::default(), &subject).unwrap();
+                assert_eq!(narrowed, verdict());
+            }
+        }
     }
 }

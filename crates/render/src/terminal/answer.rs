@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 
 use gpuwhy_model::action::Action;
 use gpuwhy_model::cause::Cause;
+use gpuwhy_model::scene::SourceKind;
 use gpuwhy_model::text::Text;
 use gpuwhy_model::verdict::{CardState, Finding, Severity, Verdict};
 
@@ -134,11 +135,16 @@ pub(super) fn decide_later(verdict: &Verdict, words: &Words<'_>) -> Option<Text>
 
 fn decide(verdict: &Verdict, words: &Words<'_>) -> Option<Text> {
     let ask = verdict.ask_next.as_ref()?;
+    let mut command = answer::command(ask.command.as_str());
+    if verdict.source == SourceKind::Text {
+        // Who reads a text may sit at another machine.
+        command = answer::there(command);
+    }
     if ask.separates.is_empty() {
-        return Some(answer::command(ask.command.as_str()));
+        return Some(command);
     }
     let causes = ask.separates.iter().map(|cause| words.sentence(&cause_text(*cause)));
-    Some(answer::decide(words.joined(causes), ask.command.as_str()))
+    Some(answer::decide(words.joined(causes), command))
 }
 
 /// Returns an entry for each state of the cards that no finding names.

@@ -375,6 +375,10 @@ fn text_input() -> Verdict {
     );
     verdict.source = SourceKind::Text;
     verdict.window_s = 0.0;
+    verdict.ask_next = Some(AskNext {
+        command: "gpuwhy".to_owned(),
+        separates: vec![Cause::StarvedByStorage, Cause::IdleReserved],
+    });
     verdict.blind_spots = vec![
         blind_spot(Signal::ProcessState, Absence::Failed(Failure::NotInSource), &[Cause::StarvedByStorage]),
         blind_spot(Signal::KernelLog, Absence::Failed(Failure::NotInSource), &[Cause::GpuLost]),
