@@ -1,5 +1,5 @@
 //! Everything the project does to itself: check, test, demo, scenarios, bench.
-#![expect(clippy::print_stdout, reason = "a developer's tool answers on the terminal")]
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a developer's tool answers on the terminal")]
 
 mod bench;
 mod boxes;
@@ -90,9 +90,21 @@ enum Bench {
     Once,
 }
 
-fn main() -> Result<ExitCode> {
+fn main() -> ExitCode {
+    match run(Arguments::parse().task) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("xtask: {error:#}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Does one task and returns whether all is well.
+fn run(task: Task) -> Result<bool> {
     let workspace = Workspace::of_this_tool()?;
-    let is_good = match Arguments::parse().task {
+    let is_good = match task {
         Task::Check { names } => {
             let tally = check::run(&workspace, &names)?;
             println!("{tally}");
@@ -113,5 +125,5 @@ fn main() -> Result<ExitCode> {
             true
         }
     };
-    Ok(if is_good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(is_good)
 }
