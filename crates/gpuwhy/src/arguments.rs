@@ -41,7 +41,7 @@ pub(crate) enum Command {
     Read(ReadOptions),
     /// Explain a cause; without CAUSE, list all that can be found
     Rule {
-        /// Id of the cause, as it stands in [brackets] in the answer
+        /// Id of the cause, as it stands in brackets in the answer
         cause: Option<String>,
     },
     /// Print completions for a shell
