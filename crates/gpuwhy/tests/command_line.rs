@@ -185,6 +185,15 @@ fn a_machine_without_a_card_gets_an_answer_and_2() {
 }
 
 #[test]
+fn a_machine_that_shows_nothing_gets_an_answer_and_2() {
+    let empty = tempfile::tempdir().unwrap();
+    let (code, output, errors) = run(gpuwhy(empty.path()).args(places(empty.path())).arg("--once"));
+    assert_eq!((code, errors.as_str()), (2, ""), "{output}");
+    assert!(output.contains("could not see: "), "{output}");
+    assert!(output.contains("/sys is not readable"), "{output}");
+}
+
+#[test]
 fn the_language_follows_the_locale_and_the_option() {
     let (folder, recorded) = recording();
     let text = |locale: &str, arguments: &[&str]| {
