@@ -3,6 +3,7 @@
 use gpuwhy_model::cause::Cause;
 use gpuwhy_model::signal::{Reader, Signal};
 use gpuwhy_model::text::{Catalogue, Language, Part, Text};
+use unicode_width::UnicodeWidthChar as _;
 
 use crate::safe::safe;
 use crate::texts::value;
@@ -42,7 +43,7 @@ impl Words<'_> {
         let mut words = String::new();
         for part in &template.parts {
             match part {
-                Part::Words(literal) => words.push_str(literal),
+                Part::Words(literal) => push_words(&mut words, literal),
                 Part::Argument(name) => match text.args.get(name) {
                     Some(arg) => words.push_str(&self.value(written(arg))),
                     None => words.push('?'),
@@ -73,6 +74,16 @@ impl Words<'_> {
     pub(crate) fn joined(&self, members: impl IntoIterator<Item = String>) -> String {
         let comma = self.flowing(&value::list_comma());
         members.into_iter().collect::<Vec<String>>().join(&comma)
+    }
+}
+
+/// Adds words of a text. Chinese has no space between two characters, also where a value ends in one (`5 秒`).
+fn push_words(words: &mut String, literal: &str) {
+    let is_wide = |character: char| character.width() == Some(2);
+    let ends_wide = words.chars().next_back().is_some_and(is_wide);
+    match literal.strip_prefix(' ') {
+        Some(rest) if ends_wide && rest.chars().next().is_some_and(is_wide) => words.push_str(rest),
+        _ => words.push_str(literal),
     }
 }
 
@@ -117,6 +128,19 @@ mod tests {
             .map(str::to_owned)
             .collect();
         assert_eq!(named, wanted);
+    }
+
+    #[test]
+    fn chinese_has_no_space_between_characters() {
+        let words = |before: &str, literal: &str| {
+            let mut words = before.to_owned();
+            super::push_words(&mut words, literal);
+            words
+        };
+        assert_eq!(words("5 秒", " 内"), "5 秒内");
+        assert_eq!(words("31 GiB", " 显存"), "31 GiB 显存");
+        assert_eq!(words("5 秒", " GPU"), "5 秒 GPU");
+        assert_eq!(words("5 秒", "   \u{ff08}x"), "5 秒   \u{ff08}x");
     }
 
     #[test]
