@@ -17,6 +17,11 @@ pub(crate) fn awake() -> Duration {
     Duration::from_nanos(nanoseconds(ClockId::Monotonic))
 }
 
+/// Returns the time that has passed since a moment of [`awake`].
+pub(crate) fn since(moment: Duration) -> Duration {
+    awake().saturating_sub(moment)
+}
+
 fn nanoseconds(clock: ClockId) -> u64 {
     let time = clock_gettime(clock);
     let seconds = u64::try_from(time.tv_sec).unwrap_or(0);

@@ -70,6 +70,28 @@ pub(crate) fn read_at<'buffer>(
     name: &str,
     buffer: &'buffer mut Vec<u8>,
 ) -> Result<&'buffer [u8], Errno> {
+    read_until(directory, name, buffer, |taken, _| taken == 0)
+}
+
+/// Reads a file of one record below a directory, as those of a process are: what a read leaves room for was all.
+///
+/// # Errors
+/// Fails with what the system said.
+pub(crate) fn read_record<'buffer>(
+    directory: impl AsFd,
+    name: &str,
+    buffer: &'buffer mut Vec<u8>,
+) -> Result<&'buffer [u8], Errno> {
+    read_until(directory, name, buffer, |taken, room| taken < room)
+}
+
+/// Reads until a read of so many bytes, for which there was so much room, has been the last.
+fn read_until<'buffer>(
+    directory: impl AsFd,
+    name: &str,
+    buffer: &'buffer mut Vec<u8>,
+    is_last: impl Fn(usize, usize) -> bool,
+) -> Result<&'buffer [u8], Errno> {
     // Never waits for a writer, should somebody have put a pipe there.
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
     let file = openat(directory, name, flags, Mode::empty())?;
@@ -78,17 +100,18 @@ pub(crate) fn read_at<'buffer>(
         if buffer.len() - length < CHUNK / 2 {
             buffer.resize(length + CHUNK, 0);
         }
+        let room = buffer.len() - length;
         match read(&file, &mut buffer[length..]) {
-            Ok(0) => break,
-            Ok(taken) => length += taken,
+            Ok(taken) => {
+                length += taken;
+                if is_last(taken, room) || length > FILE_MAX {
+                    return Ok(&buffer[..length]);
+                }
+            }
             Err(Errno::INTR) => {}
             Err(errno) => return Err(errno),
         }
-        if length > FILE_MAX {
-            break;
-        }
     }
-    Ok(&buffer[..length])
 }
 
 /// Reads a whole file.

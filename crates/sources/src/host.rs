@@ -29,9 +29,8 @@ pub(crate) fn host(proc_root: &Path, buffer: &mut Vec<u8>) -> Section<HostSample
 fn pressure(proc_root: &Path, resource: &str, buffer: &mut Vec<u8>) -> Reading<Pressure> {
     let path = proc_root.join("pressure").join(resource);
     match read_and_parse(&path, buffer, Access::VisibleProcesses, proc::pressure) {
-        Reading::Failed(Failure::Missing { .. }) => Reading::Unsupported,
-        // EOPNOTSUPP: compiled in, but turned off at boot.
-        Reading::Failed(Failure::Io { .. }) => Reading::Unsupported,
+        // Not compiled in, or compiled in (EOPNOTSUPP) and turned off at boot.
+        Reading::Failed(Failure::Missing { .. } | Failure::Io { .. }) => Reading::Unsupported,
         reading => reading,
     }
 }

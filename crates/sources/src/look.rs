@@ -44,17 +44,18 @@ pub enum Progress {
 pub fn look(observer: &mut Observer, look: &Look, progress: &mut dyn FnMut(Progress)) -> Vec<Sample> {
     let waits_since = clock::awake();
     while !observer.wait_for_driver(PROGRESS_EVERY) {
-        progress(Progress::DriverStarts(clock::awake() - waits_since));
+        progress(Progress::DriverStarts(clock::since(waits_since)));
     }
     let begun = clock::awake();
-    let mut samples = vec![observer.sample(Depth::Full)];
+    let first = if look.window.is_zero() { Depth::Alone } else { Depth::Full };
+    let mut samples = vec![observer.sample(first)];
     let mut due = Duration::ZERO;
     while due < look.window {
-        due = next_due(due, clock::awake() - begun, look);
+        due = next_due(due, clock::since(begun), look);
         std::thread::sleep((begun + due).saturating_sub(clock::awake()));
         let depth = if due >= look.window { Depth::Full } else { Depth::Calm };
         samples.push(observer.sample(depth));
-        progress(Progress::Looks(clock::awake() - begun));
+        progress(Progress::Looks(clock::since(begun)));
     }
     samples
 }

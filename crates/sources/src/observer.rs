@@ -22,16 +22,22 @@ use crate::processes::{Holders, People, ProcessLook, Processes};
 use crate::roots::Roots;
 
 /// A driver that starts slowly is waited for as long as this.
-const INIT_LIMIT: Duration = Duration::from_secs(60);
+const INIT_LIMIT: Duration = Duration::from_mins(1);
 
 /// Where the kernel log has a fresh fault, nobody need wait so long.
 const INIT_LIMIT_AFTER_FAULT: Duration = Duration::from_secs(15);
 
 /// A line of the kernel log is fresh for this long.
-const FRESH: Duration = Duration::from_secs(900);
+const FRESH: Duration = Duration::from_mins(15);
 
 /// A sweep that takes longer is not waited for any more at this sample.
 const SWEEP_LIMIT: Duration = Duration::from_millis(2500);
+
+/// Between full looks the processes are listed at every fourth sample, to find new children.
+const LIST_EVERY: u64 = 4;
+
+/// Who the parents of all processes are is read anew after this time.
+const INDEX_LASTS: Duration = Duration::from_secs(30);
 
 /// Memory of a card that nobody accounts for is looked into from here on: bytes, and hundredths of the card.
 const UNEXPLAINED_BYTES: u64 = 1 << 30;
@@ -44,6 +50,8 @@ pub enum Depth {
     Calm,
     /// Everything.
     Full,
+    /// Everything but the counters whose growth only a second sample could tell: for a sample that stays alone.
+    Alone,
 }
 
 /// What an observer is made with.
@@ -74,6 +82,8 @@ pub struct Observer {
     delays_are_counted: Option<bool>,
     buffer: Vec<u8>,
     samples: u64,
+    /// When all processes were read last.
+    indexed_at: Option<Duration>,
 }
 
 impl Observer {
@@ -96,13 +106,14 @@ impl Observer {
             delays_are_counted: None,
             buffer: Vec::new(),
             samples: 0,
+            indexed_at: None,
             roots,
             options,
             proc,
             driver,
         };
         let mut survivors = Survivors::default();
-        observer.refresh_index(true, &mut survivors);
+        observer.refresh_index(&mut survivors);
         let survivor = observer.proc.as_mut().ok().and_then(|proc| survivors.stuck(proc, None));
         observer.driver.start(survivor);
         let lines = observer.kernel_log.new_lines();
@@ -121,16 +132,17 @@ impl Observer {
         while !self.driver.wait_ready(self.init_limit, self.init_limit) {}
         let mut sample = Sample::empty(clock::now());
         let is_first = self.samples == 0;
-        let is_full = depth == Depth::Full || is_first;
+        let is_full = depth != Depth::Calm || is_first;
+        let counts = depth != Depth::Alone;
         self.samples += 1;
         let begun = clock::awake();
-        self.driver.ask(Wanted { full: is_full });
+        self.driver.ask(Wanted { full: is_full, throughput: is_full && counts });
         // The child works meanwhile.
         self.read_surroundings(&mut sample, is_full, is_first);
         let swept = self.driver.collect(begun + SWEEP_LIMIT);
         sample.nvml = Section { read: swept.read, value: swept.value };
         sample.stuck_calls = swept.stuck;
-        sample.processes = self.read_processes(&sample.nvml.value, is_full);
+        sample.processes = self.read_processes(&sample.nvml.value, is_full, counts);
         sample
     }
 
@@ -148,15 +160,21 @@ impl Observer {
             self.machine = machine::machine(&self.roots, proc, &self.mounts, &mut self.buffer);
             sample.machine = self.machine.clone();
         }
-        if !is_first {
-            self.refresh_index(is_full, &mut Survivors::default());
+        if !is_first && (is_full || self.samples.is_multiple_of(LIST_EVERY)) {
+            self.refresh_index(&mut Survivors::default());
         }
     }
 
-    fn refresh_index(&mut self, all: bool, survivors: &mut Survivors) {
+    /// Lists the processes; now and then all are read anew, since numbers are given away again.
+    fn refresh_index(&mut self, survivors: &mut Survivors) {
         let Ok(proc) = &mut self.proc else {
             return;
         };
+        let now = clock::awake();
+        let all = self.indexed_at.is_none_or(|before| now >= before + INDEX_LASTS);
+        if all {
+            self.indexed_at = Some(now);
+        }
         if let Err(error) = self.processes.index.refresh(proc, all, survivors) {
             self.proc = Err(error);
         }
@@ -171,7 +189,12 @@ impl Observer {
         };
     }
 
-    fn read_processes(&mut self, nvml: &Reading<NvmlSample>, is_full: bool) -> Section<ProcessTable> {
+    fn read_processes(
+        &mut self,
+        nvml: &Reading<NvmlSample>,
+        is_full: bool,
+        counts: bool,
+    ) -> Section<ProcessTable> {
         let at = clock::now();
         let cards: &[CardSample] = nvml.known().map_or(&[], |nvml| &nvml.cards);
         let own_child = self.driver.child();
@@ -194,6 +217,7 @@ impl Observer {
             cards,
             numbers_agree: viewer.and_then(|viewer| viewer.initial_pid_namespace.known()) != Some(&false),
             is_full,
+            counts,
             delays_are_counted: self.delays_are_counted,
             ticks_per_second: rustix::param::clock_ticks_per_second(),
             mounts: &self.mounts,

@@ -72,7 +72,7 @@ fn run(mut arguments: impl Iterator<Item = std::ffi::OsString>) -> Result<(), Ch
     if let Err(refusal) = library.init() {
         return say(&mut answers, &Answer::NotStarted(not_ready(refusal)));
     }
-    let init_ms = u64::try_from((clock::awake() - begun).as_millis()).unwrap_or(u64::MAX);
+    let init_ms = u64::try_from(clock::since(begun).as_millis()).unwrap_or(u64::MAX);
     let mut sweeper = Sweeper::new(library, heart);
     let header = NvmlSample { init_ms, ..sweeper.header() };
     say(&mut answers, &Answer::Started(Box::new(header)))?;

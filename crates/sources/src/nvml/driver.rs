@@ -49,6 +49,8 @@ pub(crate) struct DriverOptions {
 pub(crate) struct Wanted {
     /// The values too that hardly change, or cost time.
     pub(crate) full: bool,
+    /// The PCIe throughput too, unless it was read before: it takes 40 ms a card.
+    pub(crate) throughput: bool,
 }
 
 /// What a sweep gave.
@@ -81,7 +83,16 @@ enum State {
     /// The child waits for requests or works on one.
     Ready { process: Process },
     /// There is nothing more to ask.
-    Over { absence: Absence, stuck: Option<StuckCall>, survivor: Option<Process> },
+    Over(Box<Over>),
+}
+
+/// Why there is nothing more to ask.
+struct Over {
+    absence: Absence,
+    /// The call that did not return, if it was one.
+    stuck: Option<StuckCall>,
+    /// Our child, should it have survived its kill.
+    survivor: Option<Process>,
 }
 
 /// A sweep that is under way.
@@ -114,7 +125,7 @@ impl Driver {
         }
         if let Some(stuck) = survivor {
             let absence = timed_out(stuck.call.as_deref().unwrap_or(Call::Init.symbol()), stuck.for_s);
-            self.state = State::Over { absence, stuck: Some(stuck), survivor: None };
+            self.state = State::Over(Box::new(Over { absence, stuck: Some(stuck), survivor: None }));
             return;
         }
         self.state = match spawn::start(&self.options.program, self.options.library.clone()) {
@@ -127,7 +138,7 @@ impl Driver {
     pub(crate) fn child(&self) -> Option<gpuwhy_model::process::Pid> {
         match &self.state {
             State::Starting { process, .. } | State::Ready { process } => Some(process.pid),
-            State::Over { survivor, .. } => survivor.as_ref().map(|process| process.pid),
+            State::Over(over) => over.survivor.as_ref().map(|process| process.pid),
             State::Idle => None,
         }
     }
@@ -177,7 +188,7 @@ impl Driver {
         if self.sweep.is_some() {
             return;
         }
-        let throughput = wanted.full && !self.throughput_is_read;
+        let throughput = wanted.throughput && !self.throughput_is_read;
         let full = wanted.full || self.known.is_empty();
         let request = Request { full, throughput, seen: self.seen.clone() };
         let sent = serde_json::to_vec(&request).ok().is_some_and(|mut line| {
@@ -217,7 +228,7 @@ impl Driver {
                     };
                 }
                 Heard::Answer(Answer::Started(_) | Answer::NotStarted(_)) | Heard::End => {
-                    self.ended_by_itself()
+                    self.ended_by_itself();
                 }
                 Heard::Stuck(beat) => {
                     let Some(sweep) = self.sweep.take() else {
@@ -242,7 +253,7 @@ impl Driver {
     /// Returns what there is to say when no sweep is under way.
     fn without_sweep(&mut self) -> Swept {
         let value = match &self.state {
-            State::Over { absence, .. } => absence.clone().reading(),
+            State::Over(over) => over.absence.clone().reading(),
             State::Idle | State::Starting { .. } | State::Ready { .. } => {
                 Reading::Failed(Failure::NotReached)
             }
@@ -252,7 +263,10 @@ impl Driver {
 
     /// Returns the call that does not return, as it is now.
     fn stuck_calls(&mut self) -> Vec<StuckCall> {
-        let State::Over { stuck: Some(stuck), survivor, .. } = &mut self.state else {
+        let State::Over(over) = &mut self.state else {
+            return Vec::new();
+        };
+        let Over { stuck: Some(stuck), survivor, .. } = &mut **over else {
             return Vec::new();
         };
         if let Some(process) = survivor {
@@ -264,7 +278,7 @@ impl Driver {
         if stuck.survived_kill
             && let Some(since) = self.stuck_since
         {
-            stuck.for_s = clock::awake().saturating_sub(since).as_secs_f64();
+            stuck.for_s = clock::since(since).as_secs_f64();
         }
         vec![stuck.clone()]
     }
@@ -280,10 +294,10 @@ impl Driver {
             let newest = |values: &Reading<Vec<gpuwhy_model::sample::TimedValue>>| {
                 values.known().and_then(|values| values.last()).map_or(0, |timed| timed.time_us)
             };
-            seen.busy_us = seen.busy_us.max(newest(&card.busy_samples));
-            seen.memory_busy_us = seen.memory_busy_us.max(newest(&card.memory_busy_samples));
+            seen.busy = seen.busy.max(newest(&card.busy_samples));
+            seen.memory_busy = seen.memory_busy.max(newest(&card.memory_busy_samples));
             let work = card.client_work.known().into_iter().flatten().map(|row| row.time_us).max();
-            seen.work_us = seen.work_us.max(work.unwrap_or(0));
+            seen.work = seen.work.max(work.unwrap_or(0));
             if card.uuid.is_known() && !self.known.iter().any(|known| known.index == card.index) {
                 self.known.push(identity(card));
             }
@@ -297,7 +311,7 @@ impl Driver {
         let Some(beat) = stopped_at else {
             return sample;
         };
-        let waited = clock::awake().saturating_sub(beat.since).as_secs_f64();
+        let waited = clock::since(beat.since).as_secs_f64();
         let late: Absence = timed_out(beat.call.map_or(Call::Count.symbol(), Call::symbol), waited);
         if sweep.count.is_none() {
             sample.card_count = late.clone().reading();
@@ -346,7 +360,8 @@ impl Driver {
         stuck.survived_kill = !process.end(END_WAIT);
         self.stuck_since = Some(since);
         let survivor = stuck.survived_kill.then_some(process);
-        self.state = State::Over { absence: timed_out(call.symbol(), for_s), stuck: Some(stuck), survivor };
+        let absence = timed_out(call.symbol(), for_s);
+        self.state = State::Over(Box::new(Over { absence, stuck: Some(stuck), survivor }));
     }
 
     /// Ends the child for a reason that it gave.
@@ -367,7 +382,7 @@ impl Driver {
                 let how = process.how_it_ended().unwrap_or_else(|| "without a word".to_owned());
                 beat.map_or(how.clone(), |call| format!("{how} in {}", call.symbol()))
             }
-            State::Idle | State::Over { .. } => return,
+            State::Idle | State::Over(_) => return,
         };
         let error = format!("the process that asks the driver ended: {how}");
         self.end(Absence::Failed(Failure::Io { path: "libnvidia-ml.so.1".to_owned(), error }));
@@ -382,8 +397,8 @@ impl Drop for Driver {
     }
 }
 
-const fn over(absence: Absence) -> State {
-    State::Over { absence, stuck: None, survivor: None }
+fn over(absence: Absence) -> State {
+    State::Over(Box::new(Over { absence, stuck: None, survivor: None }))
 }
 
 #[expect(

@@ -21,9 +21,9 @@ pub(super) struct Request {
 /// The newest time stamps that are known of a card's buffers, in the driver's microseconds; 0: none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(super) struct Seen {
-    pub(super) busy_us: u64,
-    pub(super) memory_busy_us: u64,
-    pub(super) work_us: u64,
+    pub(super) busy: u64,
+    pub(super) memory_busy: u64,
+    pub(super) work: u64,
 }
 
 /// What the child says.

@@ -91,17 +91,14 @@ impl Process {
         if self.is_gone() {
             return true;
         }
-        match &self.handle {
-            Some(handle) => {
-                let _ = pidfd_send_signal(handle, Signal::KILL);
-                let timeout = Timespec::try_from(wait).ok();
-                let _ = poll(&mut [PollFd::new(handle, PollFlags::IN)], timeout.as_ref());
-            }
+        if let Some(handle) = &self.handle {
+            let _ = pidfd_send_signal(handle, Signal::KILL);
+            let timeout = Timespec::try_from(wait).ok();
+            let _ = poll(&mut [PollFd::new(handle, PollFlags::IN)], timeout.as_ref());
+        } else {
             // Before Linux 5.3 there is no handle. The process is our own unreaped child: its number is its own.
-            None => {
-                let _ = self.child.kill();
-                std::thread::sleep(wait);
-            }
+            let _ = self.child.kill();
+            std::thread::sleep(wait);
         }
         self.is_gone()
     }

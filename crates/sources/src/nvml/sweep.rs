@@ -132,8 +132,8 @@ impl Sweeper {
         let utilization = self.card(subject, Call::Utilization, Library::utilization);
         card.busy = utilization.as_ref().map(|rates| percent(rates.gpu));
         card.memory_busy = utilization.map(|rates| percent(rates.memory));
-        card.busy_samples = self.samples(subject, BUSY_SAMPLES, seen.busy_us);
-        card.memory_busy_samples = self.samples(subject, MEMORY_BUSY_SAMPLES, seen.memory_busy_us);
+        card.busy_samples = self.samples(subject, BUSY_SAMPLES, seen.busy);
+        card.memory_busy_samples = self.samples(subject, MEMORY_BUSY_SAMPLES, seen.memory_busy);
         card.power = self.card(subject, Call::Power, Library::power).map(watts);
         card.power_limits.enforced =
             self.card(subject, Call::EnforcedLimit, Library::enforced_limit).map(watts);
@@ -147,7 +147,7 @@ impl Sweeper {
         card.clock_reasons = self.reasons(subject);
         self.reason_counters(subject, card);
         card.clients = self.clients(subject);
-        card.client_work = self.client_work(subject, seen.work_us);
+        card.client_work = self.client_work(subject, seen.work);
     }
 
     /// Reads what hardly changes.

@@ -8,12 +8,11 @@ use gpuwhy_formats::Malformed;
 use gpuwhy_formats::proc::{self, Stat, Status};
 use gpuwhy_model::process::Pid;
 use gpuwhy_model::reading::{Access, Failure, Reading};
-use gpuwhy_model::sample::IoCounters;
 use rustix::fs::{Mode, OFlags, fstat, openat, readlinkat};
 use rustix::io::Errno;
 
 use super::root::{Place, ProcRoot};
-use crate::file::{ReadError, read_at};
+use crate::file::{ReadError, read_record};
 
 /// The directory of one process. It stays the directory of that process: when the process ends and its number is given
 /// to another one, reads fail.
@@ -40,7 +39,7 @@ impl ProcessDirectory {
 
     fn read<'root>(&self, proc: &'root mut ProcRoot, name: &str) -> Result<&'root [u8], ReadError> {
         let path = &proc.path;
-        read_at(&self.directory, name, &mut proc.buffer).map_err(|errno| self.error(path, name, errno))
+        read_record(&self.directory, name, &mut proc.buffer).map_err(|errno| self.error(path, name, errno))
     }
 
     fn parse<'root, T: 'root>(
@@ -50,7 +49,7 @@ impl ProcessDirectory {
         parse: impl FnOnce(&'root [u8]) -> Result<T, Malformed>,
     ) -> Result<T, ReadError> {
         let path = &proc.path;
-        let bytes = read_at(&self.directory, name, &mut proc.buffer)
+        let bytes = read_record(&self.directory, name, &mut proc.buffer)
             .map_err(|errno| self.error(path, name, errno))?;
         parse(bytes).map_err(|malformed| ReadError::Malformed { path: self.path_of(path, name), malformed })
     }
@@ -87,16 +86,6 @@ impl ProcessDirectory {
         fstat(&self.directory).map(|status| status.st_uid)
     }
 
-    /// Reads the I/O counters.
-    pub(crate) fn io(&self, proc: &mut ProcRoot) -> Reading<IoCounters> {
-        reading(self.parse(proc, "io", proc::io))
-    }
-
-    /// Reads how long the main thread has waited for a processor, in nanoseconds.
-    pub(crate) fn run_delay(&self, proc: &mut ProcRoot) -> Reading<u64> {
-        unsupported_if_missing(self.parse(proc, "schedstat", proc::run_delay))
-    }
-
     /// Reads where the main thread waits in the kernel.
     pub(crate) fn wait_channel(&self, proc: &mut ProcRoot, may_look: bool) -> Reading<String> {
         wait_channel(self.read(proc, "wchan"), may_look)
@@ -109,7 +98,7 @@ impl ProcessDirectory {
 
     /// Reads `cmdline` or `environ`, which lie in the memory of the process: the read may wait for as long as somebody
     /// holds that memory, so this must never be called from the thread that answers.
-    pub(super) fn from_memory<T>(
+    pub(crate) fn in_memory<T>(
         &self,
         proc: &mut ProcRoot,
         name: &str,
@@ -145,7 +134,7 @@ pub(crate) fn reading<T>(result: Result<T, ReadError>) -> Reading<T> {
 }
 
 /// Returns the reading of a file that some kernels do not have.
-fn unsupported_if_missing<T>(result: Result<T, ReadError>) -> Reading<T> {
+pub(super) fn unsupported_if_missing<T>(result: Result<T, ReadError>) -> Reading<T> {
     match result {
         Err(ReadError::Io { errno: Errno::NOENT, .. }) => Reading::Unsupported,
         other => reading(other),

@@ -1,13 +1,16 @@
 //! `/proc` below a given root: processes, threads, and what they have open.
 
+mod aside;
+pub(crate) mod counters;
 mod files;
-mod memory;
+mod held;
 mod open_files;
 mod root;
 mod threads;
 
+pub(crate) use aside::Aside;
 pub(crate) use files::{ProcessDirectory, reading, wait_channel_of};
-pub(crate) use memory::{MemoryReader, Words};
+pub(crate) use held::HeldStats;
 pub(crate) use open_files::{device_files, mounts_in_use};
 pub(crate) use root::ProcRoot;
 pub(crate) use threads::{ThreadsWanted, threads};

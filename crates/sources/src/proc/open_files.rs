@@ -66,13 +66,9 @@ pub(crate) fn mounts_in_use(
 
 fn each_name(proc: &mut ProcRoot, pid: Pid, mut each: impl FnMut(&[u8])) -> Result<(), ReadError> {
     let directory: OwnedFd = proc.open_directory(pid, "fd")?;
-    let mut numbers = Vec::new();
-    proc.numbers_in(&directory, |number| {
-        if numbers.len() < DESCRIPTORS_MAX {
-            numbers.push(Pid(number));
-        }
-    })
-    .map_err(|errno| ReadError::Io { path: format!("{pid}/fd"), errno })?;
+    let numbers = proc
+        .numbers_in(&directory, DESCRIPTORS_MAX)
+        .map_err(|errno| ReadError::Io { path: format!("{pid}/fd"), errno })?;
     if proc.buffer.len() < NAME_MAX {
         proc.buffer.resize(NAME_MAX, 0);
     }

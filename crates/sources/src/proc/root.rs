@@ -7,10 +7,13 @@ use gpuwhy_model::process::Pid;
 use rustix::fs::{Mode, OFlags, RawDir, open, openat, readlinkat};
 use rustix::io::Errno;
 
-use crate::file::{ReadError, read_at};
+use crate::file::{ReadError, read_record};
 
 /// Room for the names of a directory, taken at once.
 const NAMES: usize = 32 * 1024;
+
+/// What the kernel needs for one name.
+const NAME_ROOM: usize = 32;
 
 /// A `/proc` with the buffer that everything in it is read into.
 #[derive(Debug)]
@@ -49,7 +52,7 @@ impl ProcRoot {
     pub(crate) fn read_of(&mut self, pid: Pid, name: &str) -> Result<&[u8], ReadError> {
         let path = &self.path;
         let mut place = Place::default();
-        read_at(&self.directory, place.of(pid, name), &mut self.buffer)
+        read_record(&self.directory, place.of(pid, name), &mut self.buffer)
             .map_err(|errno| ReadError::Io { path: format!("{}/{pid}/{name}", path.display()), errno })
     }
 
@@ -80,32 +83,41 @@ impl ProcRoot {
     /// Fails when the root cannot be listed.
     pub(crate) fn pids(&mut self, pids: &mut Vec<Pid>) -> Result<(), ReadError> {
         pids.clear();
-        let listed =
-            openat(&self.directory, ".", OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
-                .and_then(|directory| {
-                    numbers_in(&directory, &mut self.names, |number| pids.push(Pid(number)))
-                });
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let listed = openat(&self.directory, ".", flags, Mode::empty())
+            .and_then(|directory| numbers_in(&directory, &mut self.names, usize::MAX, pids));
         listed.map_err(|errno| ReadError::Io { path: self.path.display().to_string(), errno })?;
         pids.sort_unstable();
         Ok(())
     }
 
-    /// Calls back with each name of an open directory that is a number.
+    /// Gathers the names of an open directory that are numbers, at most so many.
     ///
     /// # Errors
     /// Fails when the directory cannot be listed.
-    pub(super) fn numbers_in(&mut self, directory: &OwnedFd, each: impl FnMut(u32)) -> Result<(), Errno> {
-        numbers_in(directory, &mut self.names, each)
+    pub(super) fn numbers_in(&mut self, directory: &OwnedFd, at_most: usize) -> Result<Vec<Pid>, Errno> {
+        let mut numbers = Vec::new();
+        numbers_in(directory, &mut self.names, at_most, &mut numbers)?;
+        Ok(numbers)
     }
 }
 
-fn numbers_in(directory: &OwnedFd, names: &mut Vec<u8>, mut each: impl FnMut(u32)) -> Result<(), Errno> {
-    let mut entries = RawDir::new(directory, names.spare_capacity_mut());
+fn numbers_in(
+    directory: &OwnedFd,
+    names: &mut Vec<u8>,
+    at_most: usize,
+    numbers: &mut Vec<Pid>,
+) -> Result<(), Errno> {
+    // The kernel fills what it is given, at some cost for each name: a short list needs little room.
+    let room = at_most.saturating_add(4).saturating_mul(NAME_ROOM).min(names.capacity());
+    let mut entries = RawDir::new(directory, &mut names.spare_capacity_mut()[..room]);
     while let Some(entry) = entries.next() {
         let entry = entry?;
-        let name = entry.file_name().to_bytes();
-        if let Some(number) = number(name) {
-            each(number);
+        if let Some(number) = number(entry.file_name().to_bytes()) {
+            numbers.push(Pid(number));
+            if numbers.len() == at_most {
+                break;
+            }
         }
     }
     Ok(())

@@ -9,7 +9,7 @@ use gpuwhy_model::sample::{ProcessState, ThreadSample};
 
 use super::files::{reading, wait_channel};
 use super::root::{Place, ProcRoot};
-use crate::file::{ReadError, read_at};
+use crate::file::{ReadError, read_record};
 
 /// Reads the threads of a process, the oldest first, at most as many as given.
 pub(crate) fn threads(proc: &mut ProcRoot, pid: Pid, wanted: ThreadsWanted) -> Reading<Vec<ThreadSample>> {
@@ -17,15 +17,10 @@ pub(crate) fn threads(proc: &mut ProcRoot, pid: Pid, wanted: ThreadsWanted) -> R
         Ok(directory) => directory,
         Err(error) => return reading(Err(error)),
     };
-    let mut numbers = Vec::new();
-    let listed = proc.numbers_in(&directory, |number| {
-        if numbers.len() < wanted.at_most {
-            numbers.push(Pid(number));
-        }
-    });
-    if let Err(errno) = listed {
-        return reading(Err(ReadError::Io { path: format!("{pid}/task"), errno }));
-    }
+    let numbers = match proc.numbers_in(&directory, wanted.at_most) {
+        Ok(numbers) => numbers,
+        Err(errno) => return reading(Err(ReadError::Io { path: format!("{pid}/task"), errno })),
+    };
     // A thread that ends while it is read is left out.
     Reading::Known(numbers.into_iter().filter_map(|tid| thread(proc, &directory, tid, wanted)).collect())
 }
@@ -43,7 +38,7 @@ pub(crate) struct ThreadsWanted {
 
 fn thread(proc: &mut ProcRoot, directory: &OwnedFd, tid: Pid, wanted: ThreadsWanted) -> Option<ThreadSample> {
     let mut place = Place::default();
-    let bytes = read_at(directory, place.of(tid, "stat"), &mut proc.buffer).ok()?;
+    let bytes = read_record(directory, place.of(tid, "stat"), &mut proc.buffer).ok()?;
     let Stat { state, cpu_ticks, .. } = proc::stat(bytes).ok()?;
     let mut thread = ThreadSample {
         tid,
@@ -55,14 +50,14 @@ fn thread(proc: &mut ProcRoot, directory: &OwnedFd, tid: Pid, wanted: ThreadsWan
     // A thread that runs waits nowhere.
     if state != Some(ProcessState::Running) {
         let place = place.of(tid, "wchan");
-        let bytes = read_at(directory, place, &mut proc.buffer);
+        let bytes = read_record(directory, place, &mut proc.buffer);
         thread.wait_channel = wait_channel(
             bytes.map_err(|errno| ReadError::Io { path: place.to_owned(), errno }),
             wanted.may_look,
         );
     }
     if wanted.run_delay
-        && let Ok(bytes) = read_at(directory, place.of(tid, "schedstat"), &mut proc.buffer)
+        && let Ok(bytes) = read_record(directory, place.of(tid, "schedstat"), &mut proc.buffer)
         && let Ok(nanoseconds) = proc::run_delay(bytes)
     {
         thread.run_delay_ns = Reading::Known(nanoseconds);

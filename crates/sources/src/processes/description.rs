@@ -1,30 +1,16 @@
 //! Who a process is: what does not change while it runs one program, read once.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
+use gpuwhy_formats::proc;
 use gpuwhy_model::command_line::CommandLine;
 use gpuwhy_model::process::Pid;
-use gpuwhy_model::reading::Reading;
+use gpuwhy_model::reading::{Failure, Reading};
 use gpuwhy_model::sample::ProcessSample;
 
-use super::limits::DESCRIBED_AT_ONCE;
 use super::tree::Role;
-use crate::proc::{MemoryReader, ProcRoot, ProcessDirectory, Words, reading};
-
-/// Who a process is.
-#[derive(Debug, Clone)]
-struct Description {
-    start_ticks: u64,
-    /// A process that starts another program gets another name.
-    name: String,
-    uid: Reading<u32>,
-    user: Reading<String>,
-    command: Reading<CommandLine>,
-    executable: Reading<String>,
-    cgroups: Reading<BTreeMap<String, String>>,
-    environment: Reading<BTreeMap<String, String>>,
-    namespace_pids: Reading<Vec<u32>>,
-}
+use crate::proc::{Aside, ProcRoot, ProcessDirectory, reading};
 
 /// Who looks, and how users are called.
 #[derive(Debug, Default)]
@@ -38,7 +24,7 @@ pub(crate) struct People {
 impl People {
     /// Returns whether the viewer may see what belongs to a user.
     pub(super) fn may_see(&self, uid: Option<u32>) -> bool {
-        self.viewer == 0 || uid == Some(self.viewer)
+        may_see(self.viewer, uid)
     }
 
     fn name(&self, uid: u32) -> String {
@@ -46,25 +32,51 @@ impl People {
     }
 }
 
+/// Root sees all, everybody else what is his own.
+fn may_see(viewer: u32, owner: Option<u32>) -> bool {
+    viewer == 0 || owner == Some(viewer)
+}
+
+/// Who a process is.
+#[derive(Debug, Clone)]
+struct Description {
+    start_ticks: u64,
+    /// A process that starts another program gets another name.
+    name: String,
+    found: Found,
+    user: Reading<String>,
+}
+
+/// What the files of a process say about who it is.
+#[derive(Debug, Clone, Default)]
+struct Found {
+    owner: Option<u32>,
+    uid: Reading<u32>,
+    command: Reading<CommandLine>,
+    executable: Reading<String>,
+    cgroups: Reading<BTreeMap<String, String>>,
+    environment: Reading<BTreeMap<String, String>>,
+    namespace_pids: Reading<Vec<u32>>,
+}
+
+/// Whom to describe, and how.
+#[derive(Debug, Clone, Copy)]
+struct Wish {
+    pid: Pid,
+    role: Role,
+    viewer: u32,
+}
+
 /// The descriptions that were read so far.
 #[derive(Debug)]
 pub(super) struct Descriptions {
     known: BTreeMap<Pid, Description>,
-    memory: MemoryReader,
-}
-
-/// A process whose description is under way.
-struct Begun {
-    place: usize,
-    description: Description,
-    /// What stands for the arguments when they may not be shown.
-    program: String,
-    may_see: bool,
+    reader: Aside<Wish, Found>,
 }
 
 impl Descriptions {
-    pub(super) fn new(memory: MemoryReader) -> Self {
-        Self { known: BTreeMap::new(), memory }
+    pub(super) fn new(proc_root: &Path) -> Self {
+        Self { known: BTreeMap::new(), reader: Aside::new(proc_root, describe) }
     }
 
     /// Describes the processes that are not described yet, and writes all descriptions into the samples.
@@ -76,21 +88,31 @@ impl Descriptions {
         roles: &BTreeMap<Pid, Role>,
     ) {
         self.known.retain(|pid, _| roles.contains_key(pid));
-        let unknown: Vec<usize> =
-            (0..samples.len()).filter(|place| !self.is_known(&samples[*place])).collect();
-        for places in unknown.chunks(DESCRIBED_AT_ONCE) {
-            self.describe(proc, people, samples, roles, places);
+        let unknown: Vec<&ProcessSample> = samples.iter().filter(|sample| !self.is_known(sample)).collect();
+        let wish = |sample: &&ProcessSample| {
+            let role = roles.get(&sample.pid).copied().unwrap_or(Role::Ancestor);
+            Wish { pid: sample.pid, role, viewer: people.viewer }
+        };
+        let wishes: Vec<Wish> = unknown.iter().map(wish).collect();
+        let answers = self.reader.read(&wishes);
+        let mut descriptions = Vec::with_capacity(answers.len());
+        for ((sample, wish), answer) in unknown.into_iter().zip(&wishes).zip(answers) {
+            let found = answer.unwrap_or_else(|failure| without_memory(proc, *wish, &failure));
+            let user = found.uid.as_ref().map(|uid| people.name(*uid));
+            let (start_ticks, name) = (sample.start_ticks, sample.name.clone());
+            descriptions.push((sample.pid, Description { start_ticks, name, found, user }));
         }
+        self.known.extend(descriptions);
         for sample in samples {
             if let Some(known) = self.known.get(&sample.pid) {
-                known.clone_into(sample);
+                known.write(sample);
             }
         }
     }
 
     /// Returns the owner of a process that is described.
     pub(super) fn owner(&self, pid: Pid) -> Option<u32> {
-        self.known.get(&pid).and_then(|known| known.uid.known().copied())
+        self.known.get(&pid).and_then(|known| known.found.owner)
     }
 
     fn is_known(&self, sample: &ProcessSample) -> bool {
@@ -98,90 +120,88 @@ impl Descriptions {
             .get(&sample.pid)
             .is_some_and(|known| known.start_ticks == sample.start_ticks && known.name == sample.name)
     }
-
-    fn describe(
-        &mut self,
-        proc: &mut ProcRoot,
-        people: &People,
-        samples: &mut [ProcessSample],
-        roles: &BTreeMap<Pid, Role>,
-        places: &[usize],
-    ) {
-        let mut begun = Vec::with_capacity(places.len());
-        let mut wishes = Vec::with_capacity(places.len());
-        for place in places {
-            let sample = &samples[*place];
-            let Ok(directory) = ProcessDirectory::open(proc, sample.pid) else {
-                continue;
-            };
-            // Given to another process since: that one is described at the next look.
-            if directory.stat(proc).map_or(0, |stat| stat.start_ticks) != sample.start_ticks {
-                continue;
-            }
-            let role = roles.get(&sample.pid).copied().unwrap_or(Role::Ancestor);
-            let one = begin(proc, people, sample, *place, role, &directory);
-            wishes.push(Words { directory, command: one.may_see, environment: role == Role::Client });
-            begun.push(one);
-        }
-        for (mut one, found) in begun.into_iter().zip(self.memory.read(wishes)) {
-            one.description.command = if one.may_see {
-                found.command
-            } else {
-                Reading::Known(CommandLine::program_only(&one.program))
-            };
-            one.description.environment = found.environment;
-            self.known.insert(samples[one.place].pid, one.description);
-        }
-    }
-}
-
-/// Reads all of a description that does not lie in the memory of the process.
-fn begin(
-    proc: &mut ProcRoot,
-    people: &People,
-    sample: &ProcessSample,
-    place: usize,
-    role: Role,
-    directory: &ProcessDirectory,
-) -> Begun {
-    let owner = directory.owner().ok();
-    let executable = directory.executable(proc);
-    let mut description = Description {
-        start_ticks: sample.start_ticks,
-        name: sample.name.clone(),
-        uid: Reading::from(owner),
-        user: Reading::default(),
-        command: Reading::default(),
-        executable: executable.clone(),
-        cgroups: Reading::default(),
-        environment: Reading::default(),
-        namespace_pids: Reading::default(),
-    };
-    if role == Role::Client {
-        // The directory belongs to the user in whose name the process acts; the file says who started it.
-        let status = reading(directory.status(proc));
-        description.uid = status.as_ref().and_then(|status| Reading::from(status.uid)).or(description.uid);
-        description.namespace_pids = status.and_then(|status| match status.namespace_pids {
-            Some(pids) => Reading::Known(pids),
-            None => Reading::Unsupported,
-        });
-    }
-    if !matches!(role, Role::Descendant(_)) {
-        description.cgroups = directory.cgroups(proc);
-    }
-    description.user = description.uid.as_ref().map(|uid| people.name(*uid));
-    let program = executable.into_known().unwrap_or_else(|| sample.name.clone());
-    Begun { place, description, program, may_see: people.may_see(owner) }
 }
 
 impl Description {
-    fn clone_into(&self, sample: &mut ProcessSample) {
-        sample.uid = self.uid.clone();
+    fn write(&self, sample: &mut ProcessSample) {
+        sample.uid = self.found.uid.clone();
         sample.user = self.user.clone();
-        sample.command = self.command.clone();
-        sample.executable = self.executable.clone();
-        sample.cgroups = self.cgroups.clone();
-        sample.environment = self.environment.clone();
-        sample.namespace_pids = self.namespace_pids.clone();
+        sample.executable = self.found.executable.clone();
+        sample.cgroups = self.found.cgroups.clone();
+        sample.environment = self.found.environment.clone();
+        sample.namespace_pids = self.found.namespace_pids.clone();
+        sample.command = if self.found.command.is_not_in_source() {
+            // Another user's arguments are not shown; his program is.
+            let program = self.found.executable.known().unwrap_or(&sample.name);
+            Reading::Known(CommandLine::program_only(program))
+        } else {
+            self.found.command.clone()
+        };
+    }
+}
+
+/// Describes one process. Called in a thread of its own: it may never return.
+fn describe(proc: &mut ProcRoot, wish: Wish) -> Found {
+    let Ok(directory) = ProcessDirectory::open(proc, wish.pid) else {
+        return vanished();
+    };
+    let mut found = from_outside(proc, wish, &directory);
+    if may_see(wish.viewer, found.owner) {
+        // The dead and threads of the kernel have no arguments.
+        found.command = directory.in_memory(proc, "cmdline", proc::command_line).and_then(|command| {
+            if command.arguments().is_empty() { Reading::Unsupported } else { Reading::Known(command) }
+        });
+    }
+    if wish.role == Role::Client {
+        found.environment = directory.in_memory(proc, "environ", proc::environment);
+    }
+    found
+}
+
+/// Describes one process without looking into its memory, after that has failed.
+fn without_memory(proc: &mut ProcRoot, wish: Wish, failure: &Failure) -> Found {
+    let Ok(directory) = ProcessDirectory::open(proc, wish.pid) else {
+        return vanished();
+    };
+    let mut found = from_outside(proc, wish, &directory);
+    if may_see(wish.viewer, found.owner) {
+        found.command = Reading::Failed(failure.clone());
+    }
+    if wish.role == Role::Client {
+        found.environment = Reading::Failed(failure.clone());
+    }
+    found
+}
+
+/// Reads what the kernel itself keeps of a process: nothing here waits for the process. Of children of GPU processes
+/// only their owner is read: there may be hundreds, all alike.
+fn from_outside(proc: &mut ProcRoot, wish: Wish, directory: &ProcessDirectory) -> Found {
+    let owner = directory.owner().ok();
+    let mut found = Found { owner, uid: Reading::from(owner), ..Found::default() };
+    if matches!(wish.role, Role::Descendant(_)) && may_see(wish.viewer, owner) {
+        return found;
+    }
+    found.executable = directory.executable(proc);
+    found.cgroups = directory.cgroups(proc);
+    if wish.role == Role::Client {
+        // The directory belongs to the user in whose name the process acts; the file says who started it.
+        let status = reading(directory.status(proc));
+        found.uid = status.as_ref().and_then(|status| Reading::from(status.uid)).or(found.uid);
+        found.namespace_pids =
+            status.and_then(|status| status.namespace_pids.map_or(Reading::Unsupported, Reading::Known));
+    }
+    found
+}
+
+fn vanished() -> Found {
+    let gone = Failure::Vanished;
+    Found {
+        owner: None,
+        uid: Reading::Failed(gone.clone()),
+        command: Reading::Failed(gone.clone()),
+        executable: Reading::Failed(gone.clone()),
+        cgroups: Reading::Failed(gone.clone()),
+        environment: Reading::Failed(gone.clone()),
+        namespace_pids: Reading::Failed(gone),
     }
 }

@@ -2,6 +2,7 @@
 
 mod cgroups;
 mod description;
+mod effort;
 mod holders;
 mod index;
 mod limits;

@@ -1,4 +1,4 @@
-//! Whose threads are worth a look: trees behind cards that neither clearly work nor clearly rest.
+//! Who is worth a closer look: trees behind cards that neither clearly work nor clearly rest.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,6 +8,9 @@ use gpuwhy_model::sample::{CardSample, TimedValue};
 /// A card with this much kernel time and power works; its processes' threads explain nothing.
 const WORKING_BUSY: f64 = 90.0;
 const WORKING_POWER: f64 = 0.5;
+
+/// A card with less kernel time hardly works.
+const HARDLY_BUSY: f64 = 5.0;
 
 /// How much of the driver's buffers is kept in mind, in microseconds.
 const KEPT_US: u64 = 10_000_000;
@@ -28,8 +31,19 @@ enum Glance {
     Works,
     /// No kernel has run.
     Rests,
+    /// A kernel now and then.
+    HardlyWorks,
     /// Something between, or it does not tell.
     Unclear,
+}
+
+/// How closely a tree is looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Attention {
+    /// Where its processes wait.
+    Waits,
+    /// Its threads too.
+    Threads,
 }
 
 /// What a client's tree does on the host.
@@ -42,30 +56,36 @@ pub(super) struct TreeActivity {
 }
 
 impl Suspicion {
-    /// Returns the clients whose trees are worth a look.
+    /// Returns the clients whose trees are worth a closer look, and how close.
     pub(super) fn suspects(
         &mut self,
         cards: &[CardSample],
         clients: &BTreeSet<Pid>,
         activity: &BTreeMap<Pid, TreeActivity>,
-    ) -> BTreeSet<Pid> {
+    ) -> BTreeMap<Pid, Attention> {
         // Those whose cards say nothing may be what hangs.
-        let mut suspects = clients.clone();
-        for client in cards.iter().flat_map(|card| card.clients.known().into_iter().flatten()) {
+        let mut suspects: BTreeMap<Pid, Attention> =
+            clients.iter().map(|client| (*client, Attention::Threads)).collect();
+        let named = |card: &CardSample| card.clients.clone().into_known().unwrap_or_default();
+        for client in cards.iter().flat_map(named) {
             suspects.remove(&client.pid);
         }
         for card in cards {
             let glance = self.glance(card);
             for client in card.clients.known().into_iter().flatten() {
                 let tree = activity.get(&client.pid).copied().unwrap_or_default();
-                let is_suspect = match glance {
-                    Glance::Works => false,
-                    Glance::Unclear => true,
+                let is_active = tree.is_blocked || tree.cores.is_some_and(|cores| cores > RESTING_CORES);
+                let attention = match glance {
+                    Glance::Unclear => Some(Attention::Threads),
                     // A card may rest because its data do not come.
-                    Glance::Rests => tree.is_blocked || tree.cores.is_some_and(|cores| cores > RESTING_CORES),
+                    Glance::Rests | Glance::HardlyWorks if is_active => Some(Attention::Threads),
+                    Glance::HardlyWorks => Some(Attention::Waits),
+                    Glance::Works | Glance::Rests => None,
                 };
-                if is_suspect {
-                    suspects.insert(client.pid);
+                // A process on several cards deserves what the oddest of them asks for.
+                if let Some(attention) = attention {
+                    let known = suspects.entry(client.pid).or_insert(attention);
+                    *known = attention.max(*known);
                 }
             }
         }
@@ -89,6 +109,9 @@ impl Suspicion {
         if mean <= 0.0 && now.is_none_or(|now| now <= 0.0) {
             return Glance::Rests;
         }
+        if mean <= HARDLY_BUSY {
+            return Glance::HardlyWorks;
+        }
         let power = card
             .power
             .known()
@@ -103,7 +126,7 @@ impl Suspicion {
 
 #[cfg(test)]
 mod tests {
-    use super::{Suspicion, TreeActivity};
+    use super::{Attention, Suspicion, TreeActivity};
     use gpuwhy_model::process::Pid;
     use gpuwhy_model::reading::Reading;
     use gpuwhy_model::sample::{CardClient, CardSample, ClientKind, PowerLimits, TimedValue};
@@ -127,33 +150,37 @@ mod tests {
         }
     }
 
-    fn is_suspect(card: CardSample, tree: TreeActivity) -> bool {
+    fn attention(card: CardSample, tree: TreeActivity) -> Option<Attention> {
         let activity = BTreeMap::from([(Pid(7), tree)]);
-        Suspicion::default().suspects(&[card], &BTreeSet::from([Pid(7)]), &activity).contains(&Pid(7))
+        let clients = BTreeSet::from([Pid(7)]);
+        Suspicion::default().suspects(&[card], &clients, &activity).get(&Pid(7)).copied()
     }
 
     #[test]
-    fn cards_that_clearly_work_or_rest_need_no_threads() {
+    fn cards_that_clearly_work_or_rest_need_no_closer_look() {
         let still = TreeActivity { is_blocked: false, cores: Some(0.0) };
-        assert!(!is_suspect(card(98.0, 390.0), still));
-        assert!(!is_suspect(card(0.0, 60.0), still));
-        assert!(is_suspect(card(40.0, 120.0), still));
-        assert!(is_suspect(card(98.0, 100.0), still), "busy without power");
+        assert_eq!(attention(card(98.0, 390.0), still), None);
+        assert_eq!(attention(card(0.0, 60.0), still), None);
+        assert_eq!(attention(card(3.0, 60.0), still), Some(Attention::Waits));
+        assert_eq!(attention(card(40.0, 120.0), still), Some(Attention::Threads));
+        assert_eq!(attention(card(98.0, 100.0), still), Some(Attention::Threads), "busy without power");
     }
 
     #[test]
     fn a_holder_whom_no_card_names_is_suspect() {
         let suspects = Suspicion::default().suspects(&[], &BTreeSet::from([Pid(9)]), &BTreeMap::new());
-        assert_eq!(suspects, BTreeSet::from([Pid(9)]));
+        assert_eq!(suspects, BTreeMap::from([(Pid(9), Attention::Threads)]));
     }
 
     #[test]
     fn a_resting_card_with_a_busy_or_blocked_tree_is_suspect() {
-        assert!(is_suspect(card(0.0, 60.0), TreeActivity { is_blocked: true, cores: None }));
-        assert!(is_suspect(card(0.0, 60.0), TreeActivity { is_blocked: false, cores: Some(1.0) }));
-        assert!(is_suspect(
-            CardSample { busy_samples: Reading::Unsupported, busy: Reading::Unsupported, ..card(0.0, 0.0) },
-            TreeActivity::default()
-        ));
+        let blocked = TreeActivity { is_blocked: true, cores: None };
+        let busy = TreeActivity { is_blocked: false, cores: Some(1.0) };
+        for (busy_percent, tree) in [(0.0, blocked), (0.0, busy), (3.0, blocked), (3.0, busy)] {
+            assert_eq!(attention(card(busy_percent, 60.0), tree), Some(Attention::Threads));
+        }
+        let silent =
+            CardSample { busy_samples: Reading::Unsupported, busy: Reading::Unsupported, ..card(0.0, 0.0) };
+        assert_eq!(attention(silent, TreeActivity::default()), Some(Attention::Threads));
     }
 }

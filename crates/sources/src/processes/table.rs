@@ -3,22 +3,19 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use gpuwhy_formats::proc::stat;
 use gpuwhy_model::process::Pid;
 use gpuwhy_model::reading::Reading;
 use gpuwhy_model::sample::{CardSample, ProcessSample, ProcessState, ProcessTable, ReadTime};
 
 use super::cgroups::Hierarchies;
 use super::description::{Descriptions, People};
+use super::effort::Effort;
 use super::holders::Holders;
 use super::index::Index;
-use super::limits::{OPEN_FILES_PER_LOOK, THREADS_PER_LOOK, THREADS_PER_PROCESS};
-use super::suspicion::{Suspicion, TreeActivity};
+use super::suspicion::{Attention, Suspicion, TreeActivity};
 use super::tree::{Role, trees};
 use crate::host::Mounts;
-use crate::proc::{
-    MemoryReader, ProcRoot, ProcessDirectory, ThreadsWanted, mounts_in_use, reading, threads, wait_channel_of,
-};
+use crate::proc::{HeldStats, ProcRoot, ThreadsWanted, counters, mounts_in_use, threads, wait_channel_of};
 
 /// What a look at processes goes by.
 pub(crate) struct ProcessLook<'machine> {
@@ -29,6 +26,8 @@ pub(crate) struct ProcessLook<'machine> {
     pub(crate) numbers_agree: bool,
     /// Whether everything is read, or only what changes quickly.
     pub(crate) is_full: bool,
+    /// Whether counters are read, whose growth only a later look can tell.
+    pub(crate) counts: bool,
     /// Whether delays by block devices are counted; none where the kernel does not say.
     pub(crate) delays_are_counted: Option<bool>,
     pub(crate) ticks_per_second: u64,
@@ -43,6 +42,7 @@ pub(crate) struct ProcessLook<'machine> {
 #[derive(Debug)]
 pub(crate) struct Processes {
     pub(crate) index: Index,
+    stats: HeldStats,
     descriptions: Descriptions,
     suspicion: Suspicion,
     /// Processor time of each tree at the last look.
@@ -60,7 +60,8 @@ impl Processes {
     pub(crate) fn new(proc_root: &Path) -> Self {
         Self {
             index: Index::default(),
-            descriptions: Descriptions::new(MemoryReader::new(proc_root)),
+            stats: HeldStats::new(),
+            descriptions: Descriptions::new(proc_root),
             suspicion: Suspicion::default(),
             used: BTreeMap::new(),
             used_at: None,
@@ -87,42 +88,45 @@ impl Processes {
         }
         let clients = self.clients(&look);
         let roles = trees(&self.index, &clients);
-        let mut samples = read_stats(proc, &roles, &look);
+        let mut samples = read_stats(proc, &mut self.stats, &roles, &look);
         let activity = self.activity(&samples, &roles, &look);
         let suspects = self.suspicion.suspects(look.cards, &clients, &activity);
-        let is_suspect = |pid: Pid| {
-            let client = roles.get(&pid).and_then(|role| role.client(pid));
-            client.is_some_and(|client| suspects.contains(&client))
-        };
         if look.is_full {
             self.descriptions.write(proc, look.people, &mut samples, &roles);
         }
-        let mut threads_left = THREADS_PER_LOOK;
-        let mut open_files_left = OPEN_FILES_PER_LOOK;
-        // Clients before their children: of many threads theirs are read first.
-        for is_client_turn in [true, false] {
-            for sample in &mut samples {
-                let role = roles.get(&sample.pid).copied().unwrap_or(Role::Ancestor);
-                if (role == Role::Client) != is_client_turn || role == Role::Ancestor {
-                    continue;
+        let mut effort = Effort::share(&suspects, &roles);
+        for sample in &mut samples {
+            let role = roles.get(&sample.pid).copied().unwrap_or(Role::Ancestor);
+            let Some(client) = role.client(sample.pid) else {
+                continue;
+            };
+            let may_look = look.people.may_see(self.descriptions.owner(sample.pid));
+            let state = sample.state.known().copied();
+            if look.is_full && look.counts {
+                read_counters(proc, sample, role);
+            }
+            let is_named_in_full = look.is_full && role == Role::Client;
+            let is_asked = is_named_in_full || effort.takes_wait(client);
+            // Where a process waits that runs, nobody needs to ask; where one is blocked, always.
+            if state == Some(ProcessState::Blocked) || is_asked && state != Some(ProcessState::Running) {
+                sample.wait_channel = wait_channel_of(proc, sample.pid, may_look);
+            }
+            let Some(attention) = suspects.get(&client) else {
+                continue;
+            };
+            if *attention == Attention::Threads && sample.thread_count > 1 {
+                let run_delay = look.is_full && look.counts;
+                let at_most = effort.takes_threads(sample.pid, role);
+                if at_most > 0 {
+                    sample.threads =
+                        threads(proc, sample.pid, ThreadsWanted { at_most, run_delay, may_look });
                 }
-                let may_look = look.people.may_see(self.descriptions.owner(sample.pid));
-                let is_suspect = is_suspect(sample.pid);
-                if look.is_full {
-                    read_counters(proc, sample, role);
-                }
-                if (look.is_full || is_suspect) && sample.state.known() != Some(&ProcessState::Running) {
-                    sample.wait_channel = wait_channel_of(proc, sample.pid, may_look);
-                }
-                if is_suspect {
-                    read_threads(proc, sample, &mut threads_left, look.is_full, may_look);
-                    self.read_open_files(proc, sample, &mut open_files_left, &look);
-                }
-                if look.is_full
-                    && let Some(mounts) = self.file_mounts.get(&sample.pid)
-                {
-                    sample.file_mounts = Reading::Known(mounts.clone());
-                }
+            }
+            self.read_open_files(proc, sample, &mut effort.open_files, &look);
+            if look.is_full
+                && let Some(mounts) = self.file_mounts.get(&sample.pid)
+            {
+                sample.file_mounts = Reading::Known(mounts.clone());
             }
         }
         let cgroups = if look.is_full {
@@ -207,12 +211,14 @@ impl Processes {
 /// Reads the stat files of all processes with a role. One that has ended is left out.
 fn read_stats(
     proc: &mut ProcRoot,
+    held: &mut HeldStats,
     roles: &BTreeMap<Pid, Role>,
     look: &ProcessLook<'_>,
 ) -> Vec<ProcessSample> {
+    held.keep(|pid| roles.contains_key(&pid));
     let mut samples = Vec::with_capacity(roles.len());
     for pid in roles.keys() {
-        let Ok(Ok(stat)) = proc.read_of(*pid, "stat").map(stat) else {
+        let Some(stat) = held.read(proc, *pid) else {
             continue;
         };
         samples.push(ProcessSample {
@@ -249,35 +255,11 @@ fn block_delay(ticks: Option<u64>, is_counted: Option<bool>) -> Reading<u64> {
 
 /// Reads the counters whose growth is judged; the resident memory only of clients, since it costs the most.
 fn read_counters(proc: &mut ProcRoot, sample: &mut ProcessSample, role: Role) {
-    let directory = match ProcessDirectory::open(proc, sample.pid) {
-        Ok(directory) => directory,
-        Err(error) => {
-            sample.io = reading(Err(error));
-            return;
-        }
-    };
-    sample.io = directory.io(proc);
-    sample.run_delay_ns = directory.run_delay(proc);
+    sample.io = counters::io(proc, sample.pid);
+    sample.run_delay_ns = counters::run_delay(proc, sample.pid);
     if role == Role::Client {
-        sample.resident = reading(directory.status(proc))
-            .and_then(|status| status.resident.map_or(Reading::Unsupported, Reading::Known));
+        sample.resident = counters::resident(proc, sample.pid);
     }
-}
-
-fn read_threads(
-    proc: &mut ProcRoot,
-    sample: &mut ProcessSample,
-    left: &mut usize,
-    run_delay: bool,
-    may_look: bool,
-) {
-    // A process of one thread has told all about it already.
-    if *left == 0 || sample.thread_count <= 1 {
-        return;
-    }
-    let wanted = ThreadsWanted { at_most: THREADS_PER_PROCESS.min(*left), run_delay, may_look };
-    sample.threads = threads(proc, sample.pid, wanted);
-    *left -= sample.threads.known().map_or(0, Vec::len).min(*left);
 }
 
 #[cfg(test)]

@@ -1,28 +1,29 @@
 //! A written `/proc` with holes, seen without a driver: who holds cards, their trees, and nothing invented.
 
-mod support;
-
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
+use std::sync::MutexGuard;
 
+use super::support::{child_program, one_at_a_time};
 use gpuwhy_model::process::Pid;
 use gpuwhy_model::reading::{Access, Failure, Reading};
 use gpuwhy_model::sample::{ProcessSample, ProcessState, ProcessTable, Sample};
 use gpuwhy_sources::{Depth, Observer, Options, Roots};
-use support::child_program;
 
 /// A machine in a directory.
 struct Machine {
     root: tempfile::TempDir,
+    _turn: MutexGuard<'static, ()>,
 }
 
 impl Machine {
     fn new() -> Self {
+        let turn = one_at_a_time();
         let root = tempfile::tempdir().unwrap();
         for directory in ["proc/self", "sys/bus/pci/devices", "dev", "etc"] {
             std::fs::create_dir_all(root.path().join(directory)).unwrap();
         }
-        let machine = Self { root };
+        let machine = Self { root, _turn: turn };
         machine.write("dev/nvidia0", b"");
         machine.write("etc/passwd", b"root:x:0:0::/:\nalice:x:2001:2001::/:\n");
         machine.write(

@@ -1,15 +1,14 @@
 //! A driver call that cannot even be killed: a read from a store that took the request and never answers, made by the
 //! library inside a box with a place of its own.
 
-mod support;
-
 use std::path::Path;
 use std::process::{Command, Output};
+use std::sync::MutexGuard;
 use std::time::{Duration, Instant};
 
+use super::support::{beside_the_tests, child_program, one_at_a_time};
 use gpuwhy_model::reading::Reading;
 use gpuwhy_model::sample::{ProcessState, Sample};
-use support::{beside_the_tests, child_program};
 
 const SCENARIO: &str = r#"
 about = "A call that is blocked in the kernel for ever."
@@ -40,25 +39,24 @@ cause = "driver-hung"
 struct Place {
     lab: std::path::PathBuf,
     folder: tempfile::TempDir,
+    _turn: MutexGuard<'static, ()>,
 }
 
 impl Place {
+    /// Brings the box up; none where that cannot be done here.
     fn up() -> Option<Self> {
-        let Some(lab) = beside_the_tests("lab") else {
-            println!("skipped: the program `lab` is not built");
-            return None;
-        };
+        let lab = beside_the_tests("lab")?;
         if !rustix::process::geteuid().is_root() || !Path::new("/dev/fuse").exists() {
-            println!("skipped: needs root and /dev/fuse");
             return None;
         }
+        let turn = one_at_a_time();
         // Every user must be able to reach a box.
         let folder = tempfile::Builder::new()
             .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o755))
             .tempdir_in("/var/tmp")
             .unwrap();
         std::fs::write(folder.path().join("hung.toml"), SCENARIO).unwrap();
-        let place = Self { lab, folder };
+        let place = Self { lab, folder, _turn: turn };
         let output = place.lab(&["up", &place.path("hung.toml"), "--dir", &place.path("box")]);
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         Some(place)
@@ -90,7 +88,10 @@ impl Drop for Place {
 
 #[test]
 fn a_child_that_cannot_be_killed_is_named_and_never_replaced() {
-    let Some(place) = Place::up() else { return };
+    let Some(place) = Place::up() else {
+        println!("skipped: needs root, /dev/fuse and the program `lab`");
+        return;
+    };
     let (first, took) = place.look();
     assert!(took < Duration::from_secs(4), "{took:?}");
     let stuck = &first.stuck_calls[0];

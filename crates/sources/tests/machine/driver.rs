@@ -2,16 +2,14 @@
 //!
 //! The child is the example `look`, which cargo builds together with the tests of this crate.
 
-mod support;
-
 use std::time::{Duration, Instant};
 
+use super::support::{TestBox, children_of_ours, descriptors_of_ours};
 use gpuwhy_lab::client::{Client, Kernel};
 use gpuwhy_model::process::Pid;
 use gpuwhy_model::reading::{Failure, Reading};
 use gpuwhy_model::sample::{CardSample, ClientKind, NvmlSample, Sample};
 use gpuwhy_sources::Depth;
-use support::{TestBox, children_of_ours, descriptors_of_ours, one_at_a_time};
 
 const GIB: u64 = 1 << 30;
 const TWO_CARDS: &str = "[[card]]\nprofile = \"a100-sxm4-80gb\"\ncount = 2\n";
@@ -33,7 +31,6 @@ fn attach(test_box: &TestBox, card: usize, bytes: u64) -> Client {
 
 #[test]
 fn cards_and_their_clients_are_read() {
-    let _turn = one_at_a_time();
     let test_box = TestBox::up(TWO_CARDS);
     let client = attach(&test_box, 1, 3 * GIB);
     client.run_kernel(&Kernel::of_arithmetic(Duration::from_millis(900)));
@@ -92,7 +89,6 @@ fn cards_and_their_clients_are_read() {
 
 #[test]
 fn every_size_of_rows_gives_the_same_clients() {
-    let _turn = one_at_a_time();
     for driver in [
         "[driver]\nprocess_row_bytes = 24\n",
         "[driver]\nprocess_row_bytes = 32\n",
@@ -117,7 +113,6 @@ fn every_size_of_rows_gives_the_same_clients() {
 
 #[test]
 fn a_lost_card_does_not_hide_the_others() {
-    let _turn = one_at_a_time();
     let test_box = TestBox::up(&format!(
         "{TWO_CARDS}[[fault]]\nfunction = \"nvmlDeviceGetPowerUsage\"\ncard = 0\ncode = 15\n"
     ));
@@ -132,7 +127,6 @@ fn a_lost_card_does_not_hide_the_others() {
 
 #[test]
 fn a_call_that_never_returns_is_named_in_time() {
-    let _turn = one_at_a_time();
     let fault = "[[fault]]\nfunction = \"nvmlDeviceGetTemperature\"\ncard = 1\nhang = \"sleep\"\n";
     let test_box = TestBox::up(&format!("[[card]]\nprofile = \"a100-sxm4-80gb\"\ncount = 3\n{fault}"));
     let mut observer = test_box.observer();
@@ -161,7 +155,6 @@ fn a_call_that_never_returns_is_named_in_time() {
 
 #[test]
 fn a_slow_start_is_waited_for() {
-    let _turn = one_at_a_time();
     let test_box = TestBox::up(&format!("[driver]\ninit_ms = 1200\n{TWO_CARDS}"));
     let mut observer = test_box.observer();
     let mut waits = 0;
@@ -176,7 +169,6 @@ fn a_slow_start_is_waited_for() {
 
 #[test]
 fn a_start_that_never_ends_is_named() {
-    let _turn = one_at_a_time();
     let test_box = TestBox::up(&format!("{TWO_CARDS}[[fault]]\nfunction = \"nvmlInit\"\nhang = \"sleep\"\n"));
     let mut observer = test_box.observer_with_init_limit(Duration::from_millis(700));
     let begun = Instant::now();
@@ -192,7 +184,6 @@ fn a_start_that_never_ends_is_named() {
 
 #[test]
 fn a_refused_start_says_why() {
-    let _turn = one_at_a_time();
     let test_box = TestBox::up(&format!("[driver]\nloaded = false\n{TWO_CARDS}"));
     let sample = test_box.observer().sample(Depth::Full);
     let refused = Failure::Nvml { call: "nvmlInit_v2".to_owned(), code: 9 };
@@ -209,11 +200,10 @@ fn a_refused_start_says_why() {
 
 #[test]
 fn a_child_that_dies_is_not_replaced() {
-    let _turn = one_at_a_time();
     let test_box = TestBox::up(TWO_CARDS);
     let mut observer = test_box.observer();
     assert!(observer.sample(Depth::Full).nvml.value.is_known());
-    support::kill_children();
+    super::support::kill_children();
     let sample = observer.sample(Depth::Calm);
     assert!(
         matches!(&sample.nvml.value, Reading::Failed(Failure::Io { error, .. }) if error.contains("signal"))
@@ -224,7 +214,6 @@ fn a_child_that_dies_is_not_replaced() {
 
 #[test]
 fn many_sweeps_leave_nothing_behind() {
-    let _turn = one_at_a_time();
     let test_box = TestBox::up(TWO_CARDS);
     let _client = attach(&test_box, 0, GIB);
     let before = descriptors_of_ours();
@@ -240,7 +229,24 @@ fn many_sweeps_leave_nothing_behind() {
         assert!(descriptors_of_ours() <= open, "{} of {open}", descriptors_of_ours());
         assert_eq!(children_of_ours(), 1);
     }
-    support::wait_for("the child is gone and its descriptors closed", || {
+    super::support::wait_for("the child is gone and its descriptors closed", || {
         children_of_ours() == 0 && descriptors_of_ours() == before
     });
+}
+
+#[test]
+fn a_killed_run_takes_its_child_along() {
+    let test_box = TestBox::up(TWO_CARDS);
+    let library = test_box.directory.library();
+    let mut run = std::process::Command::new(super::support::child_program().path)
+        .args(["--quiet", "--window", "600", "--nvml-lib"])
+        .arg(library)
+        .spawn()
+        .unwrap();
+    let pid = run.id();
+    super::support::wait_for("the run has a child", || !super::support::children_of(pid).is_empty());
+    let child = super::support::children_of(pid)[0];
+    run.kill().unwrap();
+    run.wait().unwrap();
+    super::support::wait_for("the child has ended too", || !super::support::is_alive(child));
 }

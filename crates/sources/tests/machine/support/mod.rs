@@ -1,5 +1,4 @@
 //! A box for one test, and what belongs to this process.
-#![allow(dead_code, reason = "each test program uses some of it")]
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -11,7 +10,7 @@ use gpuwhy_lab::state::State;
 use gpuwhy_sources::nvml::{CHILD_COMMAND, ChildProgram};
 use gpuwhy_sources::{Observer, Options, Roots};
 
-/// Tests that count children or descriptors must not see those of others.
+/// Tests that count children or descriptors must not see those of others, so every machine waits for its turn.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 pub(crate) fn one_at_a_time() -> MutexGuard<'static, ()> {
@@ -21,12 +20,14 @@ pub(crate) fn one_at_a_time() -> MutexGuard<'static, ()> {
 /// A board with its library, without a place of its own.
 pub(crate) struct TestBox {
     pub(crate) directory: BoxDirectory,
+    _turn: MutexGuard<'static, ()>,
     _temporary: tempfile::TempDir,
 }
 
 impl TestBox {
     /// Brings up a box with the board in `text`.
     pub(crate) fn up(text: &str) -> Self {
+        let turn = one_at_a_time();
         let temporary = tempfile::tempdir().unwrap();
         let directory = BoxDirectory::new(temporary.path());
         std::fs::write(directory.board_file(), text).unwrap();
@@ -36,7 +37,15 @@ impl TestBox {
             beside_the_tests("libnvidia_ml.so").expect("cargo builds the library before these tests");
         install_library(&library, &directory, &board.driver.omitted_symbols).unwrap();
         std::fs::write(temporary.path().join("kmsg"), "").unwrap();
-        Self { directory, _temporary: temporary }
+        Self { directory, _turn: turn, _temporary: temporary }
+    }
+
+    /// Lets every user reach the box.
+    pub(crate) fn open_to_all(&self) {
+        let state = std::fs::canonicalize(self.directory.state_file()).unwrap();
+        for (path, mode) in [(self.directory.path(), 0o755), (&state, 0o666)] {
+            std::fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(mode)).unwrap();
+        }
     }
 
     pub(crate) fn observer(&self) -> Observer {
@@ -87,29 +96,34 @@ pub(crate) fn wait_for(what: &str, mut holds: impl FnMut() -> bool) {
 
 /// Counts the children of this process that ask the driver.
 pub(crate) fn children_of_ours() -> usize {
-    children().len()
+    children_of(std::process::id()).len()
 }
 
 /// Kills them.
 pub(crate) fn kill_children() {
-    for pid in children() {
+    for pid in children_of(std::process::id()) {
         assert!(Command::new("kill").args(["-KILL", &pid.to_string()]).status().unwrap().success());
     }
 }
 
-fn children() -> Vec<u32> {
-    let own = std::process::id().to_string();
-    let pids = std::fs::read_dir("/proc")
-        .unwrap()
-        .flatten()
-        .filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+/// Returns the children of a process that ask the driver.
+pub(crate) fn children_of(parent: u32) -> Vec<u32> {
+    let parent = parent.to_string();
+    let pids = std::fs::read_dir("/proc").unwrap().flatten();
+    let pids = pids.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
     pids.filter(|pid: &u32| {
         let words =
             std::fs::read(Path::new("/proc").join(pid.to_string()).join("cmdline")).unwrap_or_default();
         let words: Vec<&[u8]> = words.split(|byte| *byte == 0).collect();
-        words.get(1) == Some(&CHILD_COMMAND.as_bytes()) && words.get(2) == Some(&own.as_bytes())
+        words.get(1) == Some(&CHILD_COMMAND.as_bytes()) && words.get(2) == Some(&parent.as_bytes())
     })
     .collect()
+}
+
+/// Returns whether a process runs; its remains do not count.
+pub(crate) fn is_alive(pid: u32) -> bool {
+    let words = std::fs::read(Path::new("/proc").join(pid.to_string()).join("cmdline"));
+    words.is_ok_and(|words| !words.is_empty())
 }
 
 /// Counts the open descriptors of this process.
