@@ -65,8 +65,9 @@ pub(crate) fn busy(scene: &Scene, busy: &Trend<Percent>, normal: impl Into<Optio
 /// Share of samples without any kernel.
 pub(crate) fn zeros(scene: &Scene, busy: &Trend<Percent>, normal: impl Into<Option<Normal>>) -> Evidence {
     let percent = Percent(busy.zeros * 100.0);
+    let words = if busy.zeros > 0.0 { shared_text::zeros(percent) } else { shared_text::no_gaps() };
     let reader = reader(scene, Reader::NvmlSamples);
-    let evidence = once(Signal::GpuBusyShape, percent.0, Unit::Percent, reader, shared_text::zeros(percent));
+    let evidence = once(Signal::GpuBusyShape, percent.0, Unit::Percent, reader, words);
     with_normal(over(evidence, busy.n, busy.span_s), normal)
 }
 

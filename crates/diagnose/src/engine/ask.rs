@@ -3,8 +3,9 @@
 use gpuwhy_model::cause::Cause;
 use gpuwhy_model::reading::{Absence, Access, Reading};
 use gpuwhy_model::scene::{Scene, SourceKind};
-use gpuwhy_model::verdict::AskNext;
+use gpuwhy_model::verdict::{AskNext, Severity};
 
+use crate::draft::Draft;
 use crate::findings::Findings;
 use crate::registry;
 
@@ -18,9 +19,11 @@ const UNSURE: f64 = 0.5;
 /// Returns the command that separates the causes that remain; none when nothing remains or nothing would help.
 pub(super) fn next(scene: &Scene, findings: &Findings) -> Option<AskNext> {
     let unsure = findings.answers().filter(|draft| draft.finding.confidence <= UNSURE);
-    let open = unsure.chain(findings.candidates()).map(crate::draft::Draft::cause);
     let is_open_answer = |cause: &Cause| !matches!(cause, Cause::Undetermined | Cause::NothingWrong);
-    let mut separates: Vec<Cause> = open.filter(is_open_answer).collect();
+    // A full card on which nobody is seen to wait is a remark, not a question.
+    let possible = findings.candidates().filter(|draft| draft.finding.severity != Severity::Note);
+    let open: Vec<&Draft> = unsure.chain(possible).filter(|draft| is_open_answer(&draft.cause())).collect();
+    let mut separates: Vec<Cause> = open.iter().map(|draft| draft.cause()).collect();
     if separates.is_empty() && findings.answers().any(|draft| draft.cause() == Cause::Undetermined) {
         separates = findings.unseen.values().flatten().copied().filter(is_open_answer).collect();
         separates.extend(still_possible(findings));
@@ -30,7 +33,7 @@ pub(super) fn next(scene: &Scene, findings: &Findings) -> Option<AskNext> {
     if separates.is_empty() {
         return None;
     }
-    Some(AskNext { command: command(scene, findings, &separates)?, separates })
+    Some(AskNext { command: command(scene, findings, &open, &separates)?, separates })
 }
 
 /// Returns the causes of a slow or held card that nothing has excluded on every card that is open.
@@ -45,7 +48,7 @@ fn still_possible(findings: &Findings) -> impl Iterator<Item = Cause> {
     })
 }
 
-fn command(scene: &Scene, findings: &Findings, separates: &[Cause]) -> Option<String> {
+fn command(scene: &Scene, findings: &Findings, open: &[&Draft], separates: &[Cause]) -> Option<String> {
     if scene.provenance.source == SourceKind::Text {
         return Some("gpuwhy".to_owned());
     }
@@ -55,7 +58,13 @@ fn command(scene: &Scene, findings: &Findings, separates: &[Cause]) -> Option<St
     if rights_would_help && scene.machine.viewer.uid != Reading::Known(0) {
         return Some("sudo gpuwhy".to_owned());
     }
-    let wanted = findings.drafts.iter().filter_map(|draft| draft.look_for_s).fold(0.0, f64::max);
+    // States and log lines stay what they are, however long one looks.
+    let would_tell_more =
+        |draft: &&Draft| draft.look_for_s.is_some() || draft.balance.trend_samples.is_some();
+    if !open.is_empty() && !open.iter().any(would_tell_more) {
+        return None;
+    }
+    let wanted = open.iter().filter_map(|draft| draft.look_for_s).fold(0.0, f64::max);
     let wanted = if wanted > 0.0 { wanted } else { DEFAULT_LOOK_S };
     let looked = scene.window.span_s;
     let longer = wanted.max(looked * 2.0).min(LONGEST_LOOK_S).ceil();

@@ -45,7 +45,7 @@ fn check(scene: &Scene, _: &Limits, findings: &mut Findings) {
     for card in whole_cards(scene) {
         judge_listed(scene, card, &lost_slots, findings);
     }
-    for device in missing_devices(scene) {
+    for device in missing_devices(scene, &lost_slots) {
         judge_missing(scene, device, &lost_slots, findings);
     }
 }
@@ -149,12 +149,17 @@ fn finish(scene: &Scene, card: Option<&Card>, mut draft: Draft, findings: &mut F
 }
 
 /// Returns the cards that the bus lists for the driver and that the library does not know.
-fn missing_devices(scene: &Scene) -> Vec<&PciDevice> {
+fn missing_devices<'scene>(scene: &'scene Scene, lost_slots: &BTreeSet<String>) -> Vec<&'scene PciDevice> {
     let driver = &scene.machine.driver;
-    // A container is shown some of the cards only; a library that cannot be asked tells of none.
-    if scene.machine.container.is_known() || !driver.library.is_known() {
+    // A library that cannot be asked tells of no card at all.
+    if !driver.library.is_known() {
         return Vec::new();
     }
+    // A container is given some of the cards only: there, a card must show by itself that it is gone.
+    let may_be_withheld = |device: &PciDevice| {
+        let shows_it = device.answers == Reading::Known(false) || lost_slots.contains(&slot(&device.address));
+        scene.machine.container.is_known() && !shows_it
+    };
     let Some(count) = driver.card_count.known() else {
         return Vec::new();
     };
@@ -169,7 +174,10 @@ fn missing_devices(scene: &Scene) -> Vec<&PciDevice> {
     if served.len() <= *count as usize {
         return Vec::new();
     }
-    served.into_iter().filter(|device| !listed.contains(&slot(&device.address))).collect()
+    served
+        .into_iter()
+        .filter(|device| !listed.contains(&slot(&device.address)) && !may_be_withheld(device))
+        .collect()
 }
 
 fn device_at<'scene>(scene: &'scene Scene, address: &str) -> Option<&'scene PciDevice> {
