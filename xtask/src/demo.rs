@@ -4,7 +4,7 @@ use std::io::IsTerminal as _;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
-use gpuwhy_lab::place::ability::Inability;
+use gpuwhy_lab::place::ability::{Ability, Inability};
 use gpuwhy_lab::scenario::RunningBox;
 use gpuwhy_model::cause::Cause;
 use gpuwhy_model::report::{Report, ReportFinding};
@@ -28,6 +28,13 @@ struct Card {
     member: Option<&'static str>,
     state: CardState,
     cause: Option<Cause>,
+}
+
+impl Card {
+    /// Whether this machine could not show who lives on it.
+    fn is_left_out(&self, left_out: &[String]) -> bool {
+        self.member.is_some_and(|member| left_out.iter().any(|name| name == member))
+    }
 }
 
 /// The four cards.
@@ -74,10 +81,14 @@ pub(crate) fn run(workspace: &Workspace, language: Option<&str>) -> Result<bool>
     for inability in &running.status().cannot_show {
         println!("  not here: {}", without_stop(inability));
     }
+    if !running.shows(Ability::SlowDisk) && running.shows(Ability::Store) {
+        println!("  instead: the slow disk is a slow FUSE file system");
+    }
     show(workspace, &running, language)?;
     let output = case::ask(workspace, &mut running, WINDOW.as_secs_f64())?;
     let report = case::report_of(&output)?;
     let wrong = wrong_cards(&report, &running);
+    let left_out = running.status().left_out.clone();
     running.stop()?;
     boxes::remove(&directory)?;
     println!();
@@ -85,7 +96,8 @@ pub(crate) fn run(workspace: &Workspace, language: Option<&str>) -> Result<bool>
         println!("wrong: {line}");
     }
     if wrong.is_empty() {
-        println!("all four cards are named right: state, cause and culprit");
+        let shown = CARDS.iter().filter(|card| !card.is_left_out(&left_out)).count();
+        println!("{shown} of {} cards shown, all named right: state, cause and culprit", CARDS.len());
     }
     Ok(wrong.is_empty())
 }
@@ -116,12 +128,11 @@ fn wrong_cards(report: &Report, running: &RunningBox) -> Vec<String> {
     let mut wrong = Vec::new();
     for card in CARDS {
         let index = card.index;
-        let is_left_out = card.member.is_some_and(|member| is_left_out(running, member));
         let Some(said) = report.cards.iter().find(|said| said.index == index) else {
             wrong.push(format!("GPU {index} is not listed"));
             continue;
         };
-        if is_left_out {
+        if card.is_left_out(&running.status().left_out) {
             println!("GPU {index} cannot be shown on this machine");
             continue;
         }
@@ -141,10 +152,6 @@ fn wrong_cards(report: &Report, running: &RunningBox) -> Vec<String> {
         }
     }
     wrong
-}
-
-fn is_left_out(running: &RunningBox, member: &str) -> bool {
-    running.status().left_out.iter().any(|left_out| left_out == member)
 }
 
 fn names_member(finding: &ReportFinding, running: &RunningBox, member: Option<&str>) -> bool {
