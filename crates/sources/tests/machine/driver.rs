@@ -219,7 +219,10 @@ fn many_sweeps_leave_nothing_behind() {
     let before = descriptors_of_ours();
     {
         let mut observer = test_box.observer();
-        observer.sample(Depth::Full);
+        // The list of processes is read anew after some samples, and the child of this process stands in it then.
+        for _ in 0..10 {
+            observer.sample(Depth::Full);
+        }
         let open = descriptors_of_ours();
         for tick in 0..200 {
             let depth = if tick % 20 == 0 { Depth::Full } else { Depth::Calm };
