@@ -1,0 +1,150 @@
+//! Cards and their clients in few words.
+
+use std::collections::BTreeMap;
+
+use gpuwhy_model::process::Pid;
+use gpuwhy_model::reading::{Failure, Reading};
+use gpuwhy_model::sample::{CardMemory, ClientKind, ClockReasons, PowerLimits};
+use gpuwhy_model::scene::{Card, Client, ReasonShares, SourceKind};
+use gpuwhy_model::units::{Bytes, Percent, Seconds, Share, Watts};
+use serde::Deserialize;
+
+use super::process::ProcessFile;
+use super::values::{gibibytes, trend};
+use super::{LOOKS, SceneFile};
+
+const POWER_LIMIT: f64 = 400.0;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct CardFile {
+    pub(super) busy: f64,
+    pub(super) busy_is_unsupported: bool,
+    pub(super) n: Option<usize>,
+    pub(super) zeros: f64,
+    pub(super) power: f64,
+    pub(super) memory_busy: f64,
+    pub(super) total: f64,
+    pub(super) used: Option<f64>,
+    pub(super) idle: Option<f64>,
+    pub(super) seen_working: bool,
+    pub(super) error: Option<u32>,
+    pub(super) heat: f64,
+    pub(super) power_cap: f64,
+    pub(super) reasons: u64,
+    pub(super) address: Option<String>,
+}
+
+impl Default for CardFile {
+    fn default() -> Self {
+        Self {
+            busy: 0.0,
+            busy_is_unsupported: false,
+            n: None,
+            zeros: 0.0,
+            power: 0.15,
+            memory_busy: 0.0,
+            total: 80.0,
+            used: None,
+            idle: None,
+            seen_working: false,
+            error: None,
+            heat: 0.0,
+            power_cap: 0.0,
+            reasons: 0,
+            address: None,
+        }
+    }
+}
+
+impl SceneFile {
+    pub(super) fn card(&self, index: u32, file: &CardFile, processes: &BTreeMap<u32, ProcessFile>) -> Card {
+        let on_card = || processes.iter().filter(|(_, process)| process.gpu.contains(&index));
+        let held: f64 = on_card().map(|(_, process)| process.vram).sum();
+        let (total, used) = (gibibytes(file.total), gibibytes(file.used.unwrap_or(held)));
+        let address = file.address.clone().unwrap_or_else(|| format!("0000:{:02x}:00.0", 0x10 + index));
+        if let Some(code) = file.error {
+            return Card {
+                index,
+                handle: Reading::Failed(Failure::Nvml {
+                    call: "nvmlDeviceGetHandleByIndex_v2".to_owned(),
+                    code,
+                }),
+                pci_address: Reading::Known(address),
+                ..Card::default()
+            };
+        }
+        let n = file.n.unwrap_or(if self.window > 0.0 { 30 } else { 1 });
+        let busy = trend(file.busy, file.zeros, n, self.window, Percent);
+        let past_s = file.idle.unwrap_or(if file.busy > 2.0 { 0.0 } else { self.window });
+        Card {
+            index,
+            handle: Reading::Known(()),
+            uuid: Reading::Known(format!("GPU-{index}")),
+            name: Reading::Known("NVIDIA A100".to_owned()),
+            pci_address: Reading::Known(address),
+            minor: Reading::Known(index),
+            memory: Reading::Known(CardMemory {
+                total,
+                reserved: Reading::Known(Bytes(0)),
+                used,
+                free: Bytes(total.0 - used.0),
+            }),
+            unexplained: Reading::Known(Bytes(used.0.saturating_sub(gibibytes(held).0))),
+            busy: if file.busy_is_unsupported { Reading::Unsupported } else { Reading::Known(busy) },
+            memory_busy: Reading::Known(trend(file.memory_busy, 0.0, n, self.window, Percent)),
+            idle_for: if self.source == SourceKind::Text {
+                Reading::default()
+            } else {
+                Reading::Known(Seconds(past_s))
+            },
+            seen_working: file.seen_working || file.busy > 2.0,
+            power: Reading::Known(trend(file.power * POWER_LIMIT, 0.0, LOOKS, self.window, Watts)),
+            power_limits: PowerLimits {
+                enforced: Reading::Known(Watts(POWER_LIMIT)),
+                ..PowerLimits::default()
+            },
+            clock_reasons: Reading::Known(ClockReasons(file.reasons)),
+            reason_shares: if self.window > 0.0 {
+                ReasonShares {
+                    hardware_thermal: Reading::Known(Share(file.heat)),
+                    software_power_cap: Reading::Known(Share(file.power_cap)),
+                    ..ReasonShares::default()
+                }
+            } else {
+                ReasonShares::default()
+            },
+            persistence: self.machine.persistence.map_or(Reading::Unsupported, Reading::Known),
+            clients: Reading::Known(
+                on_card().map(|(pid, process)| self.client(*pid, process, past_s)).collect(),
+            ),
+            ..Card::default()
+        }
+    }
+
+    fn client(&self, pid: u32, file: &ProcessFile, card_past_s: f64) -> Client {
+        let is_text = self.source == SourceKind::Text;
+        let worked = file.sm > 0.0;
+        Client {
+            pid: Pid(pid),
+            kind: if file.graphics { ClientKind::Graphics } else { ClientKind::Compute },
+            memory: Reading::Known(gibibytes(file.vram)),
+            name: Reading::Known(file.name.clone()),
+            sm: if is_text {
+                Reading::default()
+            } else {
+                Reading::Known(trend(file.sm, 0.0, LOOKS, self.window, Percent))
+            },
+            idle_for: if is_text {
+                Reading::default()
+            } else {
+                Reading::Known(Seconds(file.idle.unwrap_or(if worked {
+                    0.0
+                } else {
+                    card_past_s.max(self.window)
+                })))
+            },
+            seen_working: file.seen_working || worked,
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! A scene in few words. What a case does not mention is healthy and was seen; `unseen` takes sights away.
+
+mod card;
+mod process;
+mod values;
+
+use std::collections::BTreeMap;
+use std::error::Error;
+
+use gpuwhy_model::reading::{Access, Failure, Reading};
+use gpuwhy_model::sample::{KernelLine, MountPoint, PciDevice, StuckCall, Viewer};
+use gpuwhy_model::scene::{Provenance, Scene, SourceKind, Window};
+use gpuwhy_model::units::Share;
+use serde::Deserialize;
+
+use card::CardFile;
+use process::{CgroupFile, LoaderFile, ProcessFile, cgroup, workloads};
+
+type Result<T> = std::result::Result<T, Box<dyn Error>>;
+
+const LOOKS: usize = 11;
+const BOOT_NS: u64 = 1_000_000_000_000;
+
+/// A whole scene. Times are seconds, memory is GiB, power and shares are 0 to 1, utilization is percent.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct SceneFile {
+    window: f64,
+    source: SourceKind,
+    uid: u32,
+    card: BTreeMap<u32, CardFile>,
+    process: BTreeMap<u32, ProcessFile>,
+    /// Children of a process that load data.
+    loaders: BTreeMap<u32, LoaderFile>,
+    cgroup: BTreeMap<String, CgroupFile>,
+    machine: MachineFile,
+    log: Reading<Vec<String>>,
+    stuck: Vec<StuckCall>,
+    mounts: BTreeMap<String, String>,
+    io_pressure: f64,
+    cpu_pressure: f64,
+    cpus: u64,
+}
+
+impl Default for SceneFile {
+    fn default() -> Self {
+        Self {
+            window: 5.0,
+            source: SourceKind::Live,
+            uid: 0,
+            card: BTreeMap::new(),
+            process: BTreeMap::new(),
+            loaders: BTreeMap::new(),
+            cgroup: BTreeMap::new(),
+            machine: MachineFile::default(),
+            log: Reading::Known(Vec::new()),
+            stuck: Vec::new(),
+            mounts: BTreeMap::new(),
+            io_pressure: 0.0,
+            cpu_pressure: 0.0,
+            cpus: 16,
+        }
+    }
+}
+
+#[derive(Deserialize, Default)]
+#[serde(deny_unknown_fields, default)]
+struct MachineFile {
+    /// Kernel drivers of the NVIDIA cards on the bus, by address; empty: none is bound.
+    nvidia: BTreeMap<String, String>,
+    /// Vendor ids of other cards on the bus.
+    others: Vec<u32>,
+    /// Addresses on the bus that answer with all ones.
+    dead: Vec<String>,
+    bus_is_unseen: bool,
+    /// What the library says instead of starting: a code, or `missing`.
+    library_code: Option<u32>,
+    library_is_missing: bool,
+    module: Option<String>,
+    modules: Vec<String>,
+    container: Option<String>,
+    promised: Option<String>,
+    card_count: Option<u32>,
+    init_ms: u64,
+    persistence: Option<bool>,
+    other_pid_namespace: bool,
+}
+
+impl SceneFile {
+    /// Makes the scene.
+    pub(crate) fn scene(self) -> Result<Scene> {
+        let processes = self.processes()?;
+        let samples = if self.window > 0.0 { LOOKS } else { 1 };
+        let mut scene = Scene {
+            window: Window { span_s: self.window, samples, end_boot_ns: Some(BOOT_NS), ..Window::default() },
+            provenance: Provenance { source: self.source, inputs: Vec::new() },
+            ..Scene::default()
+        };
+        self.fill_machine(&mut scene);
+        scene.cards = self.card.iter().map(|(index, card)| self.card(*index, card, &processes)).collect();
+        let is_seen = |file: &ProcessFile| !file.unseen.iter().any(|what| what == "process");
+        scene.workloads = workloads(&processes);
+        scene.processes = processes
+            .iter()
+            .filter(|(_, file)| is_seen(file))
+            .map(|(pid, file)| self.process(*pid, file, samples))
+            .collect();
+        scene.cgroups = self.cgroup.iter().map(|(path, file)| cgroup(path, file)).collect();
+        if self.source == SourceKind::Text {
+            scene.processes = Vec::new();
+            scene.workloads = Vec::new();
+            scene.machine.viewer = Viewer::default();
+            scene.machine.pci_cards = Reading::default();
+            return Ok(scene);
+        }
+        scene.host.cpus = Reading::Known(self.cpus);
+        scene.host.pressure.io_some = Reading::Known(Share(self.io_pressure));
+        scene.host.pressure.cpu_some = Reading::Known(Share(self.cpu_pressure));
+        scene.events = self.log.as_ref().map(|lines| {
+            let boot_us = BOOT_NS / 1000 - 5_000_000;
+            lines
+                .iter()
+                .map(|text| KernelLine { boot_us, level: Reading::Known(3), text: text.clone() })
+                .collect()
+        });
+        scene.mounts = Reading::Known(
+            self.mounts
+                .iter()
+                .map(|(target, kind)| MountPoint {
+                    target: target.clone(),
+                    file_system: kind.clone(),
+                    ..MountPoint::default()
+                })
+                .collect(),
+        );
+        Ok(scene)
+    }
+
+    /// Returns every process with its loaders, and a shell and the init above them.
+    fn processes(&self) -> Result<BTreeMap<u32, ProcessFile>> {
+        let plain = |name: &str, parent: u32| ProcessFile {
+            name: name.to_owned(),
+            command: name.to_owned(),
+            parent,
+            ..ProcessFile::default()
+        };
+        let mut all = BTreeMap::from([(1, plain("systemd", 0)), (2, plain("bash", 1))]);
+        all.extend(self.process.iter().map(|(pid, file)| (*pid, file.clone())));
+        for (parent, file) in &self.loaders {
+            let above = self.process.get(parent).ok_or("loaders of no process")?;
+            for number in 1..=file.number {
+                let mut loader = file.each.clone();
+                loader.parent = *parent;
+                loader.command.clone_from(&above.command);
+                loader.user.clone_from(&above.user);
+                loader.group = loader.group.or(Some(above.group.unwrap_or(*parent)));
+                if loader.name == "python3" {
+                    "pt_data_worker".clone_into(&mut loader.name);
+                }
+                all.insert(parent * 100 + number, loader);
+            }
+        }
+        Ok(all)
+    }
+
+    fn fill_machine(&self, scene: &mut Scene) {
+        let file = &self.machine;
+        let machine = &mut scene.machine;
+        machine.hostname = Reading::Known("box".to_owned());
+        machine.viewer.uid = Reading::Known(self.uid);
+        machine.viewer.initial_pid_namespace = Reading::Known(!file.other_pid_namespace);
+        machine.viewer.hidden_processes = Reading::Known(false);
+        machine.container = file.container.clone().map_or(Reading::Unsupported, Reading::Known);
+        machine.promised_cards = file.promised.clone().map_or(Reading::Unsupported, Reading::Known);
+        machine.device_files = Reading::Known(Vec::new());
+        let device = |address: &str, vendor: u32, driver: &str| PciDevice {
+            address: address.to_owned(),
+            vendor,
+            device: 1,
+            class: 0x03_0200,
+            driver: if driver.is_empty() { Reading::Unsupported } else { Reading::Known(driver.to_owned()) },
+            answers: Reading::Known(!file.dead.iter().any(|dead| dead == address)),
+        };
+        let nvidia = file.nvidia.iter().map(|(address, driver)| device(address, PciDevice::NVIDIA, driver));
+        let others = file.others.iter().map(|vendor| device("0000:01:00.0", *vendor, "other"));
+        machine.pci_cards = if file.bus_is_unseen {
+            Reading::Denied(Access::MountedSys)
+        } else {
+            Reading::Known(nvidia.chain(others).collect())
+        };
+        let driver = &mut machine.driver;
+        driver.library = match (file.library_code, file.library_is_missing) {
+            (Some(code), _) => Reading::Failed(Failure::Nvml { call: "nvmlInit_v2".to_owned(), code }),
+            (None, true) => Reading::Failed(Failure::LibraryNotLoaded { error: "not found".to_owned() }),
+            (None, false) => Reading::Known(()),
+        };
+        driver.module = file.module.clone().map_or(Reading::Unsupported, Reading::Known);
+        driver.modules = Reading::Known(file.modules.clone());
+        driver.init_ms = Reading::Known(file.init_ms);
+        driver.card_count = file.card_count.map_or(Reading::Unsupported, Reading::Known);
+        driver.stuck_calls.clone_from(&self.stuck);
+    }
+}
