@@ -233,7 +233,7 @@ fn many_sweeps_leave_nothing_behind() {
         assert_eq!(children_of_ours(), 1);
     }
     super::support::wait_for("the child is gone and its descriptors closed", || {
-        children_of_ours() == 0 && descriptors_of_ours() == before
+        children_of_ours() == 0 && descriptors_of_ours() <= before
     });
 }
 
