@@ -3,7 +3,7 @@
 use gpuwhy_model::limits::Limits;
 use gpuwhy_model::reading::Reading;
 use gpuwhy_model::sample::PciDevice;
-use gpuwhy_model::scene::Scene;
+use gpuwhy_model::scene::{Scene, SourceKind};
 use gpuwhy_model::units::Seconds;
 
 use crate::facts::cards;
@@ -16,6 +16,7 @@ pub(super) fn add(scene: &Scene, limits: &Limits, findings: &mut Findings) {
     memory_without_owner(scene, limits, findings);
     other_vendors(scene, findings);
     undecided_cards(findings);
+    few_samples(scene, limits, findings);
 }
 
 /// A library that took long and then answered: the cards were not kept ready.
@@ -62,6 +63,17 @@ fn other_vendors(scene: &Scene, findings: &mut Findings) {
 
 fn is_other_card_maker(vendor: u32) -> bool {
     matches!(vendor, PciDevice::AMD | PciDevice::INTEL)
+}
+
+/// Rates of few samples are capped; a text cannot give more of them.
+fn few_samples(scene: &Scene, limits: &Limits, findings: &mut Findings) {
+    if scene.provenance.source == SourceKind::Text {
+        return;
+    }
+    let fewest = findings.answers().filter_map(|draft| draft.balance.trend_samples).min();
+    if let Some(number) = fewest.filter(|number| *number < limits.trend_samples_min) {
+        findings.note(shared_text::note_few_samples(number));
+    }
 }
 
 fn undecided_cards(findings: &mut Findings) {

@@ -111,10 +111,21 @@ pub(crate) enum Activity {
     Unknown,
 }
 
+/// Returns whether a counter shows work where nobody can work: no process, no memory, no power.
+///
+/// Drivers do so after their start, while persistence mode is off.
+fn is_a_ghost(card: &Card, limits: &Limits) -> bool {
+    let nobody = card.clients.known().is_some_and(Vec::is_empty);
+    let draws_little =
+        card.power_ratio().known().is_some_and(|ratio| *ratio < limits.false_busy_power_share_max);
+    nobody && draws_little && is_free(card, limits)
+}
+
 /// Returns whether a card worked in the window.
 pub(crate) fn activity(card: &Card, limits: &Limits) -> Activity {
     if let Some(busy) = card.busy.known() {
-        return if busy.mean.0 > limits.idle_percent_max { Activity::Works } else { Activity::Rests };
+        let works = busy.mean.0 > limits.idle_percent_max && !is_a_ghost(card, limits);
+        return if works { Activity::Works } else { Activity::Rests };
     }
     let mut works = card.known_clients().iter().map(|client| &client.sm).peekable();
     if works.peek().is_none() {

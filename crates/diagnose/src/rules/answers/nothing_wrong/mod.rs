@@ -4,6 +4,7 @@ use gpuwhy_model::action::Action;
 use gpuwhy_model::cause::Cause;
 use gpuwhy_model::evidence::Comparison;
 use gpuwhy_model::limits::Limits;
+use gpuwhy_model::reading::Absence;
 use gpuwhy_model::scene::{Card, Scene};
 use gpuwhy_model::signal::{Reader, Signal};
 use gpuwhy_model::units::Unit;
@@ -82,22 +83,11 @@ fn healthy_state(scene: &Scene, card: &Card, limits: &Limits, findings: &Finding
     }
     let holders = holders(scene, card);
     match activity(card, limits) {
-        Activity::Works if is_a_ghost(card, limits) => Some(Healthy::Free),
         Activity::Works => working_state(scene, card, &holders, limits),
         Activity::Rests | Activity::Unknown if is_free(card, limits) => Some(Healthy::Free),
         Activity::Rests => rests_between_work(&holders, limits).then_some(Healthy::LightlyUsed),
         Activity::Unknown => None,
     }
-}
-
-/// Returns whether a counter shows work where nobody can work: no process, no memory, no power.
-///
-/// Drivers do so after their start, while persistence mode is off.
-fn is_a_ghost(card: &Card, limits: &Limits) -> bool {
-    let nobody = card.clients.known().is_some_and(Vec::is_empty);
-    let draws_little =
-        card.power_ratio().known().is_some_and(|ratio| *ratio < limits.false_busy_power_share_max);
-    nobody && draws_little && is_free(card, limits)
 }
 
 /// Returns whether every holder worked so short a time ago that it may go on any moment.
@@ -164,10 +154,9 @@ fn weigh_work(scene: &Scene, card: &Card, state: Healthy, weight: f64, limits: &
     };
     match state {
         Healthy::Free if trend.mean.0 > limits.idle_percent_max => {
-            draft.contradict(
-                weight / 6.0,
-                busy(scene, trend, normal(Comparison::AtMost, limits.idle_percent_max)),
-            );
+            let mut evidence = busy(scene, trend, normal(Comparison::AtMost, limits.idle_percent_max));
+            evidence.text = text::stuck_counter(trend.mean, card.index);
+            draft.contradict(weight / 6.0, evidence);
         }
         Healthy::Free if trend.n >= limits.trend_samples_min => {
             let usual = normal(Comparison::AtMost, limits.idle_percent_max);
@@ -188,7 +177,11 @@ fn weigh_work(scene: &Scene, card: &Card, state: Healthy, weight: f64, limits: &
 /// Weighs the kernel log: a fresh error of the hardware is not nothing.
 fn weigh_log(scene: &Scene, limits: &Limits, draft: &mut Draft) {
     let Some(lines) = scene.events.known() else {
-        draft.silent(0.3);
+        match scene.events.absence() {
+            // An unread log is no log without errors.
+            Some(absence @ Absence::Denied(_)) => draft.unseen(0.3, Signal::KernelLog, absence),
+            _ => draft.silent(0.3),
+        }
         return;
     };
     let fault = lines.iter().rev().filter(|line| kernel_log::is_fresh(scene, line, limits)).find(|line| {
