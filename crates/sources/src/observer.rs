@@ -207,15 +207,17 @@ impl Observer {
         let machine = self.machine.value.known();
         let has_device_files =
             machine.and_then(|machine| machine.device_files.known()).is_some_and(|files| !files.is_empty());
-        let is_swept =
-            is_full && has_device_files && (self.options.sweep_descriptors || does_not_add_up(nvml));
+        let viewer = machine.map(|machine| &machine.viewer);
+        // In a pid namespace of our own the driver's numbers are not ours: who holds a card only descriptors tell.
+        let numbers_agree = viewer.and_then(|viewer| viewer.initial_pid_namespace.known()) != Some(&false);
+        let is_wanted = self.options.sweep_descriptors || !numbers_agree || does_not_add_up(nvml);
+        let is_swept = is_full && has_device_files && is_wanted;
         let holders: Option<Holders> =
             is_swept.then(|| self.processes.sweep_holders(proc, &self.roots.dev, own_child));
-        let viewer = machine.map(|machine| &machine.viewer);
         let look = ProcessLook {
             at,
             cards,
-            numbers_agree: viewer.and_then(|viewer| viewer.initial_pid_namespace.known()) != Some(&false),
+            numbers_agree,
             is_full,
             counts,
             delays_are_counted: self.delays_are_counted,

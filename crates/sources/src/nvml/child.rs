@@ -112,7 +112,7 @@ fn not_loaded(error: String) -> Absence {
 
 /// Returns why the library cannot be used after its initialisation was refused.
 fn not_ready(refusal: Refusal) -> Absence {
-    let reading: Reading<()> = super::sweep::reading_of(Call::Init, Err(refusal));
+    let reading: Reading<()> = super::answers::reading_of(Call::Init, Err(refusal));
     match reading.absence() {
         Some(Absence::Failed(failure)) => Absence::Failed(failure),
         // Whatever it is for a value, a library that does not start has failed.

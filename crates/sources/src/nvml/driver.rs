@@ -9,6 +9,7 @@ use gpuwhy_model::sample::{CardSample, NvmlSample, ProcessState, ReadTime, Stuck
 
 use super::call::Call;
 use super::heartbeat::{Beat, newest_beat};
+use super::partial::{Sweep, identity, timed_out};
 use super::protocol::{Answer, Request, Seen};
 use super::spawn::{self, Process};
 use super::watch::{Heard, hear};
@@ -93,15 +94,6 @@ struct Over {
     stuck: Option<StuckCall>,
     /// Our child, should it have survived its kill.
     survivor: Option<Process>,
-}
-
-/// A sweep that is under way.
-struct Sweep {
-    read: ReadTime,
-    count: Option<Reading<u32>>,
-    cards: Vec<CardSample>,
-    /// The card whose values are being read.
-    next: Option<CardSample>,
 }
 
 impl Driver {
@@ -200,7 +192,7 @@ impl Driver {
             return;
         }
         self.throughput_is_read |= throughput;
-        self.sweep = Some(Sweep { read: clock::now(), count: None, cards: Vec::new(), next: None });
+        self.sweep = Some(Sweep::begin());
     }
 
     /// Collects the sweep that was asked for, waiting until a moment on the clock of [`clock::awake`].
@@ -223,7 +215,7 @@ impl Driver {
                     self.remember(&sweep.cards);
                     return Swept {
                         read: sweep.read,
-                        value: Reading::Known(self.sample(&sweep, None)),
+                        value: Reading::Known(sweep.sample(&self.header, &self.known, None)),
                         stuck: Vec::new(),
                     };
                 }
@@ -235,7 +227,7 @@ impl Driver {
                         continue;
                     };
                     self.give_up(Some(beat));
-                    let value = Reading::Known(self.sample(&sweep, Some(beat)));
+                    let value = Reading::Known(sweep.sample(&self.header, &self.known, Some(beat)));
                     return Swept { read: sweep.read, value, stuck: self.stuck_calls() };
                 }
                 Heard::Late(beat) => {
@@ -243,7 +235,7 @@ impl Driver {
                         continue;
                     };
                     // Each call is quick enough, all together are not: what came so far must do.
-                    let value = Reading::Known(self.sample(sweep, beat));
+                    let value = Reading::Known(sweep.sample(&self.header, &self.known, beat));
                     return Swept { read: sweep.read, value, stuck: Vec::new() };
                 }
             }
@@ -302,35 +294,6 @@ impl Driver {
                 self.known.push(identity(card));
             }
         }
-    }
-
-    /// Makes the sample of a sweep; `stopped_at` is the call in which it stands, if it is not over.
-    fn sample(&self, sweep: &Sweep, stopped_at: Option<Beat>) -> NvmlSample {
-        let mut sample = NvmlSample { cards: sweep.cards.clone(), ..self.header.clone() };
-        sample.card_count = sweep.count.clone().unwrap_or(Reading::Failed(Failure::NotReached));
-        let Some(beat) = stopped_at else {
-            return sample;
-        };
-        let waited = clock::since(beat.since).as_secs_f64();
-        let late: Absence = timed_out(beat.call.map_or(Call::Count.symbol(), Call::symbol), waited);
-        if sweep.count.is_none() {
-            sample.card_count = late.clone().reading();
-        }
-        let count = sample.card_count.known().copied().unwrap_or(0);
-        let last_known = self.known.iter().map(|card| card.index + 1).max().unwrap_or(0);
-        for index in 0..count.max(last_known) {
-            if sample.cards.iter().any(|card| card.index == index) {
-                continue;
-            }
-            let known = self.known.iter().find(|card| card.index == index);
-            let begun = sweep.next.as_ref().filter(|card| card.index == index);
-            let mut card = begun.or(known).cloned().unwrap_or(CardSample { index, ..CardSample::default() });
-            let is_asked = beat.card == Some(index) || begun.is_some();
-            card.handle =
-                if is_asked { late.clone().reading() } else { Reading::Failed(Failure::NotReached) };
-            sample.cards.push(card);
-        }
-        sample
     }
 
     /// Ends the child because of a call that does not return.
@@ -399,30 +362,6 @@ impl Drop for Driver {
 
 fn over(absence: Absence) -> State {
     State::Over(Box::new(Over { absence, stuck: None, survivor: None }))
-}
-
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "waits are short and not negative"
-)]
-fn timed_out(call: &str, waited_s: f64) -> Absence {
-    let after_ms = (waited_s.max(0.0) * 1000.0) as u64;
-    Absence::Failed(Failure::TimedOut { call: call.to_owned(), after_ms })
-}
-
-/// Keeps of a card only who it is.
-fn identity(card: &CardSample) -> CardSample {
-    CardSample {
-        index: card.index,
-        kind: card.kind,
-        parent: card.parent,
-        uuid: card.uuid.clone(),
-        name: card.name.clone(),
-        pci_address: card.pci_address.clone(),
-        minor: card.minor.clone(),
-        ..CardSample::default()
-    }
 }
 
 /// Reads the state of our own child, where it waits, and when it started.

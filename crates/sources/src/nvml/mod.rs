@@ -5,12 +5,14 @@
 //! which call it sits, and names it when it does not come back. There is at most one child in the life of a [`Driver`],
 //! and none at all while an older child of ours is still stuck.
 
+mod answers;
 mod call;
 mod child;
 mod descriptors;
 mod driver;
 mod heartbeat;
 mod line;
+mod partial;
 mod process_list;
 mod protocol;
 mod raw;

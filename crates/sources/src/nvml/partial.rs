@@ -1,0 +1,83 @@
+//! A sweep that is under way, or that was broken off: what it gave, and the reasons for what it did not.
+
+use gpuwhy_model::reading::{Absence, Failure, Reading};
+use gpuwhy_model::sample::{CardSample, NvmlSample, ReadTime};
+
+use super::call::Call;
+use super::heartbeat::Beat;
+use crate::clock;
+
+/// A sweep that is under way.
+pub(super) struct Sweep {
+    pub(super) read: ReadTime,
+    pub(super) count: Option<Reading<u32>>,
+    pub(super) cards: Vec<CardSample>,
+    /// The card whose values are being read.
+    pub(super) next: Option<CardSample>,
+}
+
+impl Sweep {
+    pub(super) fn begin() -> Self {
+        Self { read: clock::now(), count: None, cards: Vec::new(), next: None }
+    }
+
+    /// Makes the sample of a sweep; `stopped_at` is the call in which it stands, if it is not over.
+    pub(super) fn sample(
+        &self,
+        header: &NvmlSample,
+        known: &[CardSample],
+        stopped_at: Option<Beat>,
+    ) -> NvmlSample {
+        let mut sample = NvmlSample { cards: self.cards.clone(), ..header.clone() };
+        sample.card_count = self.count.clone().unwrap_or(Reading::Failed(Failure::NotReached));
+        let Some(beat) = stopped_at else {
+            return sample;
+        };
+        let waited = clock::since(beat.since).as_secs_f64();
+        let late: Absence = timed_out(beat.call.map_or(Call::Count.symbol(), Call::symbol), waited);
+        if self.count.is_none() {
+            sample.card_count = late.clone().reading();
+        }
+        let count = sample.card_count.known().copied().unwrap_or(0);
+        let last_known = known.iter().map(|card| card.index + 1).max().unwrap_or(0);
+        for index in 0..count.max(last_known) {
+            if sample.cards.iter().any(|card| card.index == index) {
+                continue;
+            }
+            let identity = known.iter().find(|card| card.index == index);
+            let begun = self.next.as_ref().filter(|card| card.index == index);
+            let mut card =
+                begun.or(identity).cloned().unwrap_or(CardSample { index, ..CardSample::default() });
+            let is_asked = beat.card == Some(index) || begun.is_some();
+            card.handle =
+                if is_asked { late.clone().reading() } else { Reading::Failed(Failure::NotReached) };
+            sample.cards.push(card);
+        }
+        sample
+    }
+}
+
+/// Returns that a call was waited for in vain.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "waits are short and not negative"
+)]
+pub(super) fn timed_out(call: &str, waited_s: f64) -> Absence {
+    let after_ms = (waited_s.max(0.0) * 1000.0) as u64;
+    Absence::Failed(Failure::TimedOut { call: call.to_owned(), after_ms })
+}
+
+/// Keeps of a card only who it is.
+pub(super) fn identity(card: &CardSample) -> CardSample {
+    CardSample {
+        index: card.index,
+        kind: card.kind,
+        parent: card.parent,
+        uuid: card.uuid.clone(),
+        name: card.name.clone(),
+        pci_address: card.pci_address.clone(),
+        minor: card.minor.clone(),
+        ..CardSample::default()
+    }
+}
