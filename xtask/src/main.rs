@@ -48,6 +48,11 @@ enum Task {
         #[arg(long)]
         full: bool,
     },
+    /// Try one part of `test --full` alone
+    Show {
+        /// Which part
+        part: full::Part,
+    },
     /// Show what gpuwhy says about an emulated box with four cards, and whether it is right
     Demo {
         /// Language of the words, `en` or `zh-CN`; else the locale's
@@ -115,6 +120,11 @@ fn run(task: Task) -> Result<bool> {
             true
         }
         Task::Test { full } => test::run(&workspace, full)?,
+        Task::Show { part } => {
+            let tally = full::run_part(&workspace, part)?;
+            println!("{tally}");
+            tally.is_good()
+        }
         Task::Demo { lang } => demo::run(&workspace, lang.as_deref())?,
         Task::Scenarios { seed, count, only } => {
             scenarios::run(&workspace, &Selection { seed, count, only })?.holds()

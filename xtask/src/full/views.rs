@@ -16,21 +16,26 @@ use crate::workspace::{Profile, Workspace, output_of};
 /// Secrets that stand in the command line and environment of a member.
 const SECRETS: &[&str] = &["hunter2hunter", "Tr0ub4dor3xyz", "aB3dE5fG7hI9jK1lM3nO5pQ7"];
 
+/// A run that waits for a slow disk, so that the rules need what is hidden.
 const BOX: &str = r#"
 name = "views"
 board = { card = [{ profile = "a100-sxm4-80gb", count = 2 }] }
+data_set = { files = 24, file_bytes = 4194304 }
 
 [[members]]
 name = "secretive"
 user = "bob"
 command = ["python3", "train.py", "--password=hunter2hunter", "--data", "http://bob:Tr0ub4dor3xyz@store/data", "aB3dE5fG7hI9jK1lM3nO5pQ7"]
-environment = { API_KEY = "hunter2hunter", RANK = "Tr0ub4dor3xyz" }
+environment = { API_KEY = "hunter2hunter", RANK = "0", WORLD_SIZE = "aB3dE5fG7hI9jK1lM3nO5pQ7" }
 cards = [0]
+read_bytes_per_s = 12000000
 
 [members.work.train]
-data = "memory"
-loaders = 1
-kernel_ms = 40.0
+data = "disk"
+loaders = 2
+batch_bytes = 3000000
+decode_ms = 5.0
+kernel_ms = 75.0
 memory_share = 0.5
 "#;
 
@@ -60,11 +65,11 @@ fn try_box(workspace: &Workspace, inside: &EmulatedBox, ledger: &mut Ledger) {
     let gpuwhy = workspace.program(Profile::Development, "gpuwhy");
     ledger.judge("an unprivileged user", || {
         let mut command = inside.command(Some(STRANGER), &gpuwhy);
-        partial_answer(command.args(["--json", "--for", "2s"]))
+        partial_answer(command.args(["--json", "--for", "3s"]))
     });
     ledger.judge("hidden processes", || {
         let script = format!(
-            "mount -t proc -o hidepid=2 proc /proc && exec setpriv --reuid=2003 --regid=2003 --clear-groups {} --json --for 2s",
+            "mount -t proc -o hidepid=2 proc /proc && exec setpriv --reuid=2003 --regid=2003 --clear-groups {} --json --for 3s",
             gpuwhy.display()
         );
         let mut command = inside.command(None, "unshare");
@@ -72,11 +77,11 @@ fn try_box(workspace: &Workspace, inside: &EmulatedBox, ledger: &mut Ledger) {
     });
     ledger.judge("without /sys", || {
         let mut command = inside.command(None, &gpuwhy);
-        partial_answer(command.args(["--json", "--once", "--sys", "/nonexistent"]))
+        partial_answer(command.args(["--json", "--for", "3s", "--sys", "/nonexistent"]))
     });
     ledger.judge("without /proc", || {
         let mut command = inside.command(None, &gpuwhy);
-        partial_answer(command.args(["--json", "--once", "--proc", "/nonexistent"]))
+        partial_answer(command.args(["--json", "--for", "3s", "--proc", "/nonexistent"]))
     });
     ledger.judge("planted secrets", || secrets(inside, &gpuwhy));
     ledger.judge("a recording says what the live look said", || replay(inside, &gpuwhy));
@@ -132,7 +137,10 @@ fn secrets(inside: &EmulatedBox, gpuwhy: &Path) -> Result<String> {
     for output in &outputs {
         let text = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
         for secret in SECRETS {
-            ensure!(!text.contains(secret), "`{secret}` is told: {text}");
+            let told = text.find(secret).map(|place| &text[..place]);
+            let before: String = told.unwrap_or_default().chars().rev().take(60).collect();
+            let before: String = before.chars().rev().collect();
+            ensure!(told.is_none(), "`{secret}` is told after `{before}`");
         }
     }
     let is_member_seen =
