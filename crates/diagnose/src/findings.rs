@@ -87,11 +87,6 @@ impl Findings {
         self.drafts.iter().filter(|draft| !self.is_answer(draft))
     }
 
-    /// Returns whether one of these causes is an answer about a card.
-    pub(crate) fn is_answered_on(&self, card: u32, causes: &[Cause]) -> bool {
-        self.answers().any(|draft| causes.contains(&draft.cause()) && draft.finding.cards.contains(&card))
-    }
-
     /// Returns a mark to which the findings can go back.
     pub(crate) fn mark(&self) -> usize {
         self.drafts.len()

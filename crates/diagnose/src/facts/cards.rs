@@ -142,6 +142,13 @@ pub(crate) fn activity(card: &Card, limits: &Limits) -> Activity {
     if all_known { Activity::Rests } else { Activity::Unknown }
 }
 
+/// Returns the card time that some cards lost in the window by being held: a card that others use loses none.
+pub(crate) fn seconds_lost(scene: &Scene, indices: &[u32], limits: &Limits) -> f64 {
+    let cards = indices.iter().filter_map(|index| scene.card(*index));
+    let resting = cards.filter(|card| activity(card, limits) != Activity::Works).count();
+    scene.window.span_s * resting as f64
+}
+
 /// Returns whether so much of a card's memory is used that a new program will not fit.
 pub(crate) fn is_full(card: &Card, limits: &Limits) -> Option<bool> {
     let memory = card.memory.known()?;

@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 
 use gpuwhy_model::process::Pid;
+use gpuwhy_model::reading::Reading;
+use gpuwhy_model::sample::ProcessState;
 use gpuwhy_model::scene::{Process, Scene, Thread};
 
 use super::cards::Holder;
@@ -48,7 +50,7 @@ impl<'scene> Team<'scene> {
             return None;
         }
         let loading = loading_processes(scene, holders, &computing);
-        let by_process: Vec<Loader<'_>> = loading.iter().filter_map(|process| busiest(process)).collect();
+        let by_process = taking_part(loading.iter().filter_map(|process| busiest(process)).collect());
         if !by_process.is_empty() {
             return Some(Self { computing, kind: LoaderKind::Processes, loaders: by_process });
         }
@@ -61,9 +63,9 @@ impl<'scene> Team<'scene> {
         Some(Self { computing, kind: LoaderKind::MainThread, loaders })
     }
 
-    /// Returns how often the least watched loader was looked at.
+    /// Returns how often the loaders were looked at; one that started late was looked at less often.
     pub(crate) fn looks(&self) -> usize {
-        self.loaders.iter().map(|loader| loader.waiting.looks).min().unwrap_or(0)
+        self.loaders.iter().map(|loader| loader.waiting.looks).max().unwrap_or(0)
     }
 
     /// Returns the mean of a share over all loaders; 0 without any.
@@ -125,6 +127,7 @@ fn loading_processes<'scene>(
         !holds_a_card.contains(&process.key.pid)
             && !computing.iter().any(|other| other.key.pid == process.key.pid)
             && !names::is_helper(process)
+            && process.state != Reading::Known(ProcessState::Zombie)
     };
     let mut below: Vec<&Process> =
         computing.iter().flat_map(|process| tree(scene, process)).filter(may_load).collect();
@@ -135,6 +138,15 @@ fn loading_processes<'scene>(
     below.dedup_by_key(|process| process.key.pid);
     let named: Vec<&Process> = below.iter().copied().filter(|process| is_named_loader(process)).collect();
     if named.is_empty() { below } else { named }
+}
+
+/// Leaves out loaders that did nothing while others did something: those of another phase of the run.
+fn taking_part(loaders: Vec<Loader<'_>>) -> Vec<Loader<'_>> {
+    let takes_part = |loader: &Loader<'_>| loader.waiting.occupied() >= TAKES_PART_SHARE;
+    if loaders.iter().any(takes_part) {
+        return loaders.into_iter().filter(takes_part).collect();
+    }
+    loaders
 }
 
 /// Returns the processes of the holders' runs that stand below no process with a card: loaders for all of them.

@@ -102,7 +102,7 @@ pub(super) fn waiting_cards<'scene>(
 ) -> Vec<WaitingCard<'scene>> {
     let mut waiting = Vec::new();
     for card in whole_cards(scene) {
-        let holders = holders(scene, card);
+        let holders = at_work(holders(scene, card), limits);
         let busy = card.busy.known();
         if holders.is_empty() {
             // Somebody works here, and nobody says who.
@@ -127,6 +127,14 @@ pub(super) fn waiting_cards<'scene>(
         waiting.push(WaitingCard { card, holders, busy, team, storage, processor });
     }
     waiting
+}
+
+/// Leaves out holders that surely rest, as long as another one surely works.
+fn at_work<'scene>(holders: Vec<Holder<'scene>>, limits: &Limits) -> Vec<Holder<'scene>> {
+    if holders.iter().any(|holder| holder.worked(limits) == Some(true)) {
+        return holders.into_iter().filter(|holder| holder.worked(limits) != Some(false)).collect();
+    }
+    holders
 }
 
 /// Returns the control groups that limit a process: its own and those above it, without the root that is the machine.

@@ -15,7 +15,7 @@ use gpuwhy_model::verdict::{Impact, Severity};
 
 use crate::draft::{Draft, card_subject};
 use crate::evidence::{alive, busy, holds, idle as idle_evidence, normal, tree_cores};
-use crate::facts::cards::{Holder, holders, is_worth_naming, whole_cards, why_not_in_proc};
+use crate::facts::cards::{Holder, holders, is_worth_naming, seconds_lost, whole_cards, why_not_in_proc};
 use crate::facts::idle::{Idle, IdleSource, idle, tree_cores as cores_of_tree, tree_left_storage_alone};
 use crate::facts::{culprit, names};
 use crate::findings::Findings;
@@ -35,6 +35,7 @@ pub(crate) static RULE: Rule = Rule {
             Signal::VramByProcess,
             Signal::GpuBusy,
             Signal::GpuIdleFor,
+            Signal::GpuWorkByProcess,
             Signal::ProcessAge,
             Signal::ProcessCpu,
             Signal::ProcessIo,
@@ -73,16 +74,22 @@ fn may_be_idle(scene: &Scene, holder: &Holder<'_>, limits: &Limits, findings: &m
         findings.rule_out(Signal::GpuBusy, Some(card));
         return false;
     }
-    let is_dead = findings.answers().any(|draft| {
-        draft.cause() == Cause::VramHeldByDeadProcess && draft.processes.contains(&holder.client.pid)
-    });
-    if is_dead {
+    let is_claimed_by = |findings: &Findings, causes: &[Cause]| {
+        let mut answers = findings.answers();
+        answers.any(|draft| causes.contains(&draft.cause()) && draft.processes.contains(&holder.client.pid))
+    };
+    if is_claimed_by(findings, &[Cause::VramHeldByDeadProcess]) {
         findings.rule_out(Signal::ParentAlive, Some(card));
         return false;
     }
     // Work in progress that waits for data is no reservation.
-    if findings.is_answered_on(card, &[Cause::StarvedByStorage, Cause::StarvedByCpu, Cause::GpuLost]) {
+    if is_claimed_by(findings, &[Cause::StarvedByStorage, Cause::StarvedByCpu, Cause::GpuLost]) {
         findings.rule_out(Signal::ProcessCpu, Some(card));
+        return false;
+    }
+    // A run that works on another card is at work, however little it needs this one.
+    if works_elsewhere(scene, holder, limits) {
+        findings.rule_out(Signal::GpuWorkByProcess, Some(card));
         return false;
     }
     let moves_data =
@@ -100,6 +107,15 @@ fn may_be_idle(scene: &Scene, holder: &Holder<'_>, limits: &Limits, findings: &m
     worked == Some(false)
 }
 
+/// Returns whether the holder's run works on another card.
+fn works_elsewhere(scene: &Scene, holder: &Holder<'_>, limits: &Limits) -> bool {
+    let own = [holder.client.pid];
+    let run = holder.workload.map_or(&own[..], |workload| &workload.gpu_processes);
+    whole_cards(scene)
+        .flat_map(|card| holders(scene, card))
+        .any(|other| run.contains(&other.client.pid) && other.worked(limits) == Some(true))
+}
+
 fn report(scene: &Scene, key: String, run: &[Holder<'_>], limits: &Limits, findings: &mut Findings) {
     let Some(first) = run.first() else {
         return;
@@ -113,7 +129,7 @@ fn report(scene: &Scene, key: String, run: &[Holder<'_>], limits: &Limits, findi
     cards.sort_unstable();
     cards.dedup();
     let subject = if cards.len() > 1 { culprit::run_of(scene, first).1 } else { card_subject(first.card) };
-    let number = cards.len() as f64;
+    let lost_s = seconds_lost(scene, &cards, limits);
     let mut draft = Draft::new(&RULE, subject, key, cards, summary(scene, first, bytes, &known_idle))
         .severity(Severity::Warn);
 
@@ -127,8 +143,7 @@ fn report(scene: &Scene, key: String, run: &[Holder<'_>], limits: &Limits, findi
     }
     weigh_owner(scene, first, limits, &mut draft);
     draft.balance.past_decides = true;
-    draft.finding.impact =
-        Impact { gpu_seconds: scene.window.span_s * number, bytes_held: bytes.0, blocked: 0 };
+    draft.finding.impact = Impact { gpu_seconds: lost_s, bytes_held: bytes.0, blocked: 0 };
     advise(scene, first, &mut draft);
     let culprits = culprit::culprits(scene, run);
     findings.report(draft.culprits(culprits, culprit::pids(run)));

@@ -27,7 +27,7 @@ pub(crate) static RULE: Rule = Rule {
     needs: Needs {
         span: Span::NONE,
         samples: 1,
-        signals: &[Signal::VramUsed, Signal::VramByProcess, Signal::GpuWorkByProcess],
+        signals: &[Signal::VramUsed, Signal::VramByProcess, Signal::GpuWorkByProcess, Signal::ProcessAge],
     },
     check,
 };
@@ -63,7 +63,7 @@ fn judge(scene: &Scene, card: &Card, limits: &Limits, findings: &mut Findings) {
         return;
     }
     let waiting: Vec<Holder<'_>> =
-        small.into_iter().filter(|holder| waits_for_memory(scene, holder, limits)).collect();
+        small.into_iter().filter(|holder| waits_for_memory(scene, holder, &large[0], limits)).collect();
 
     let mut draft = Draft::about_card(&RULE, card, summary(&large, memory.total));
     let share = normal(Comparison::Less, memory.total.0 as f64 * limits.full_memory_share_min);
@@ -98,8 +98,8 @@ fn judge(scene: &Scene, card: &Card, limits: &Limits, findings: &mut Findings) {
 }
 
 /// Returns whether a process with little more than a context seems to wait for memory: it lives, has never worked
-/// here as far as can be seen, and has its memory nowhere else.
-fn waits_for_memory(scene: &Scene, holder: &Holder<'_>, limits: &Limits) -> bool {
+/// here as far as can be seen, has its memory nowhere else, and came when the largest holder was there already.
+fn waits_for_memory(scene: &Scene, holder: &Holder<'_>, largest: &Holder<'_>, limits: &Limits) -> bool {
     if !holder.lives() || holder.client.sm.known().is_none() || holder.worked(limits) != Some(false) {
         return false;
     }
@@ -111,7 +111,12 @@ fn waits_for_memory(scene: &Scene, holder: &Holder<'_>, limits: &Limits) -> bool
         .iter()
         .filter(|card| card.index != holder.card.index)
         .any(|card| card.known_clients().iter().any(|client| client.pid == holder.client.pid));
-    !has_worked && !works_elsewhere
+    let age_s = |holder: &Holder<'_>| holder.process.and_then(|process| process.age.known()).map(|age| age.0);
+    let came_later = match (age_s(holder), age_s(largest)) {
+        (Some(age), Some(age_of_largest)) => age < age_of_largest,
+        _ => true,
+    };
+    !has_worked && !works_elsewhere && came_later
 }
 
 fn summary(large: &[Holder<'_>], total: Bytes) -> gpuwhy_model::text::Text {

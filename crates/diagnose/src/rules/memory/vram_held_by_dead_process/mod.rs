@@ -14,7 +14,7 @@ use gpuwhy_model::verdict::{Impact, Severity, Subject};
 
 use crate::draft::{Draft, card_subject};
 use crate::evidence::{flag, holds, idle as idle_evidence, normal, once, tree_cores};
-use crate::facts::cards::{Holder, holders, is_worth_naming, whole_cards, why_not_in_proc};
+use crate::facts::cards::{Holder, holders, is_worth_naming, seconds_lost, whole_cards, why_not_in_proc};
 use crate::facts::idle::{Idle, IdleSource, idle, tree_cores as cores_of_tree, tree_left_storage_alone};
 use crate::facts::run::{DeadLeader, Parent, dead_leader, living_leader, parent};
 use crate::facts::{culprit, names};
@@ -174,9 +174,8 @@ fn report(scene: &Scene, suspects: &[Suspect<'_>], limits: &Limits, findings: &m
 
     let holders: Vec<Holder<'_>> = suspects.iter().map(|suspect| suspect.holder).collect();
     let culprits = suspects.iter().map(|suspect| culprit::of_process(suspect.process)).collect();
-    let cards = draft.finding.cards.len() as f64;
-    draft.finding.impact =
-        Impact { gpu_seconds: scene.window.span_s * cards, bytes_held: bytes.0, blocked: 0 };
+    let lost_s = seconds_lost(scene, &draft.finding.cards, limits);
+    draft.finding.impact = Impact { gpu_seconds: lost_s, bytes_held: bytes.0, blocked: 0 };
     advise(suspects, &mut draft);
     findings.report(draft.culprits(culprits, culprit::pids(&holders)));
 }
