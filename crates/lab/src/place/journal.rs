@@ -71,18 +71,24 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// Starts the journal of a box and enters the box into the register, so that the next start finds it.
+    /// Starts the journal of a box that the calling process keeps, and enters the box into the register, so that
+    /// the next start finds it.
     ///
     /// # Errors
     /// Fails when the journal or the register cannot be written.
     pub fn begin(directory: &BoxDirectory) -> Result<Self, JournalError> {
         let path = directory.journal();
         let file = File::options().create(true).append(true).open(&path).map_err(failed(&path))?;
+        let mut journal = Self { directory: directory.clone(), file };
+        // A registered box without a living keeper counts as abandoned, so the keeper is written down first.
+        if let Some(ourselves) = ProcessIdentity::of(std::process::id()) {
+            journal.note(&Entry::Keeper(ourselves))?;
+        }
         let register = register_folder();
         fs::create_dir_all(&register).map_err(failed(&register))?;
         let mark = register_mark(directory);
         fs::write(&mark, directory.path().as_os_str().as_encoded_bytes()).map_err(failed(&mark))?;
-        Ok(Self { directory: directory.clone(), file })
+        Ok(journal)
     }
 
     /// Writes `entry` down; it is on disk when this returns.

@@ -24,7 +24,7 @@ use super::journal::{self, Entry, Journal};
 use super::landscape;
 use super::launch::Launch;
 use super::plan::{Member, Plan};
-use super::process::{self, ProcessIdentity};
+use super::process;
 use super::programs::{self, SPECIFICATION_VARIABLE};
 use super::store::{Mounted, Store};
 use super::substitute;
@@ -102,9 +102,6 @@ impl Keeper {
         let plan: Plan = read_json(&directory.plan())?;
         let board = plan.board.resolve()?;
         let mut journal = Journal::begin(&directory)?;
-        if let Some(ourselves) = ProcessIdentity::of(std::process::id()) {
-            journal.note(&Entry::Keeper(ourselves))?;
-        }
         journal.make_folder_in_memory(&directory.truth())?;
         landscape::lay_out(&directory, &plan, &board)?;
         let abilities = Abilities::look(directory.path());
