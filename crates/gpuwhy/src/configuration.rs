@@ -21,9 +21,7 @@ const TABLES: [&str; 5] = ["limits", "fix", "serve", "queue", "privacy"];
 pub(crate) struct Configuration {
     /// The limits that rules judge by.
     pub(crate) limits: Limits,
-    /// Whether everybody may see everybody's command lines.
-    pub(crate) command_lines_are_open: bool,
-    /// Remarks about files that could not be used.
+    /// Remarks about what could not be used.
     pub(crate) notes: Vec<Text>,
 }
 
@@ -31,6 +29,7 @@ pub(crate) struct Configuration {
 #[derive(Default)]
 struct Layers {
     limits: toml::Table,
+    /// Whether everybody may see everybody's command lines; this version only says that it does not do so yet.
     command_lines_are_open: bool,
 }
 
@@ -63,7 +62,10 @@ impl Configuration {
         }
         let limits = Limits::with_changes(&layers.limits)
             .map_err(|error| cannot_use(named.unwrap_or(Path::new(MACHINE_FILE))).because(&error))?;
-        Ok(Self { limits, command_lines_are_open: layers.command_lines_are_open, notes })
+        if layers.command_lines_are_open {
+            notes.push(message::command_lines_stay_closed());
+        }
+        Ok(Self { limits, notes })
     }
 }
 

@@ -295,7 +295,7 @@ fn another_window_can_be_cut_from_a_recording() {
 }
 
 #[test]
-fn changed_limits_are_in_the_report() {
+fn settings_are_used_or_named() {
     let (folder, recorded) = recording();
     let settings = folder.path().join("settings.toml");
     std::fs::write(&settings, "[limits]\nidle_reserved_s = 8\n[serve]\nanything = 1\n").unwrap();
@@ -304,6 +304,10 @@ fn changed_limits_are_in_the_report() {
     let changed = report(&json).limits_changed;
     assert_eq!(changed.len(), 1);
     assert_eq!(changed[0].limit, "idle_reserved_s");
+
+    std::fs::write(&settings, "[privacy]\ncommand_lines = 'open'\n").unwrap();
+    let (_, _, errors) = run(gpuwhy(folder.path()).args(["--replay", &recorded, "--config"]).arg(&settings));
+    assert!(errors.contains("has no effect in this version"), "a setting that is not used is said: {errors}");
 
     std::fs::write(&settings, "[limits]\nidle_reserved = 8\n").unwrap();
     let (code, _, errors) =

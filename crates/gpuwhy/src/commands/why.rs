@@ -35,7 +35,7 @@ pub(crate) fn run(
     let subject = Subject::asked_for(&options.subject);
     let scene = match &options.replay {
         Some(path) => recorded_scene(path, options, speech)?,
-        None => live_scene(options, everywhere, &configuration, speech)?,
+        None => live_scene(options, everywhere, speech)?,
     };
     answer(&scene, &configuration.limits, subject.as_ref(), options.json, speech)
 }
@@ -50,7 +50,6 @@ fn recorded_scene(path: &Path, options: &WhyOptions, speech: &Speech) -> Result<
 fn live_scene(
     options: &WhyOptions,
     everywhere: &EverywhereOptions,
-    configuration: &Configuration,
     speech: &Speech,
 ) -> Result<Scene, Failure> {
     if options.record.as_deref().is_some_and(is_standard) {
@@ -59,7 +58,7 @@ fn live_scene(
     // A file that cannot be written is found out before, not after looking.
     let recording = options.record.as_deref().map(Recording::begin).transpose()?;
     let length = if options.once { Duration::ZERO } else { options.duration.unwrap_or(DEFAULT_WINDOW) };
-    let mut observer = live::observer(everywhere, configuration);
+    let mut observer = live::observer(&everywhere.places);
     let samples = live::samples(&mut observer, length, speech);
     if let Some(mut recording) = recording {
         for sample in &samples {

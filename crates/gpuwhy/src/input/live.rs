@@ -5,8 +5,7 @@ use std::time::Duration;
 use gpuwhy_model::sample::Sample;
 use gpuwhy_sources::{Look, Observer, Options, Roots, look};
 
-use crate::arguments::EverywhereOptions;
-use crate::configuration::Configuration;
+use crate::arguments::PlaceOptions;
 use crate::progress::LookingLine;
 use crate::speech::Speech;
 
@@ -14,8 +13,7 @@ use crate::speech::Speech;
 pub(crate) const DEFAULT_WINDOW: Duration = Duration::from_secs(5);
 
 /// Begins to look at this machine.
-pub(crate) fn observer(everywhere: &EverywhereOptions, configuration: &Configuration) -> Observer {
-    let places = &everywhere.places;
+pub(crate) fn observer(places: &PlaceOptions) -> Observer {
     let usual = Roots::default();
     let roots = Roots {
         proc: places.proc.clone().unwrap_or(usual.proc),
