@@ -53,7 +53,7 @@ const PAGE: u32 = 4096;
 
 /// Mounts the store and serves it until the connection ends; `ready` is called once the mount stands.
 ///
-/// A silent store is ready only when its readers are unkillable, see [`Server::prepare_silence`].
+/// A silent store is ready only when its readers are unkillable, see `Server::rehearse`.
 ///
 /// # Errors
 /// Fails when `/dev/fuse` cannot be opened, the mount is refused, or the connection breaks.
