@@ -2,7 +2,7 @@
 
 use gpuwhy_model::limits::Limits;
 use gpuwhy_model::reading::{Absence, Failure};
-use gpuwhy_model::scene::{Process, Scene};
+use gpuwhy_model::scene::{Process, Scene, SourceKind};
 
 use super::cards::Holder;
 
@@ -83,6 +83,12 @@ pub(crate) fn tree_cores(scene: &Scene, process: &Process) -> Result<f64, Absenc
         }
     }
     Ok(sum)
+}
+
+/// Returns whether a rate is missing only because a live machine was looked at once.
+pub(crate) fn is_for_want_of_looks(scene: &Scene, absence: &Absence) -> bool {
+    let is_single = scene.window.samples < 2 && scene.provenance.source != SourceKind::Text;
+    is_single && matches!(absence, Absence::Failed(Failure::TooFewSamples | Failure::NotInSource))
 }
 
 /// Returns whether a process and all below it left storage alone in the window; none when that is not known.

@@ -6,7 +6,7 @@ use gpuwhy_model::action::Action;
 use gpuwhy_model::cause::Cause;
 use gpuwhy_model::evidence::Comparison;
 use gpuwhy_model::limits::Limits;
-use gpuwhy_model::reading::{Absence, Failure};
+use gpuwhy_model::reading::Absence;
 use gpuwhy_model::scene::Scene;
 use gpuwhy_model::signal::Signal;
 use gpuwhy_model::text::Text;
@@ -16,7 +16,9 @@ use gpuwhy_model::verdict::{Impact, Severity};
 use crate::draft::{Draft, card_subject};
 use crate::evidence::{alive, busy, holds, idle as idle_evidence, normal, tree_cores};
 use crate::facts::cards::{Holder, holders, is_worth_naming, seconds_lost, whole_cards, why_not_in_proc};
-use crate::facts::idle::{Idle, IdleSource, idle, tree_cores as cores_of_tree, tree_left_storage_alone};
+use crate::facts::idle::{
+    Idle, IdleSource, idle, is_for_want_of_looks, tree_cores as cores_of_tree, tree_left_storage_alone,
+};
 use crate::facts::{culprit, names};
 use crate::findings::Findings;
 use crate::rule::{Needs, Rule, Span};
@@ -48,6 +50,9 @@ pub(crate) static RULE: Rule = Rule {
 
 /// How sure the processor time of a whole life is, beside having looked all the time.
 const BY_PROCESSOR_TIME: f64 = 0.85;
+
+/// How much an open doubt weighs whether the owner still wants what it holds.
+const MAY_BE_OVER: f64 = 5.0;
 
 fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
     let mut runs: BTreeMap<String, Vec<Holder<'_>>> = BTreeMap::new();
@@ -107,6 +112,13 @@ fn may_be_idle(scene: &Scene, holder: &Holder<'_>, limits: &Limits, findings: &m
     worked == Some(false)
 }
 
+/// Returns whether the holder's run may be over, as far as could be seen.
+fn may_be_over(holder: &Holder<'_>, findings: &Findings) -> bool {
+    findings.candidates().any(|draft| {
+        draft.cause() == Cause::VramHeldByDeadProcess && draft.processes.contains(&holder.client.pid)
+    })
+}
+
 /// Returns whether the holder's run works on another card.
 fn works_elsewhere(scene: &Scene, holder: &Holder<'_>, limits: &Limits) -> bool {
     let own = [holder.client.pid];
@@ -142,6 +154,10 @@ fn report(scene: &Scene, key: String, run: &[Holder<'_>], limits: &Limits, findi
         draft.mention(busy(scene, trend, normal(Comparison::Greater, limits.idle_percent_max)));
     }
     weigh_owner(scene, first, limits, &mut draft);
+    if may_be_over(first, findings) {
+        // What would show that the run is over could not be seen: this may be a dead run all the same.
+        draft.silent(MAY_BE_OVER);
+    }
     draft.balance.past_decides = true;
     draft.finding.impact = Impact { gpu_seconds: lost_s, bytes_held: bytes.0, blocked: 0 };
     advise(scene, first, &mut draft);
@@ -187,7 +203,7 @@ fn weigh_owner(scene: &Scene, holder: &Holder<'_>, limits: &Limits, draft: &mut 
             draft
                 .contradict(1.0, tree_cores(scene, cores, normal(Comparison::AtMost, limits.idle_cores_max)));
         }
-        Err(Absence::Failed(Failure::TooFewSamples)) => draft.silent(1.5),
+        Err(absence) if is_for_want_of_looks(scene, &absence) => draft.silent(1.5),
         Err(absence) => draft.unseen(1.5, Signal::ProcessCpu, absence),
     }
 }

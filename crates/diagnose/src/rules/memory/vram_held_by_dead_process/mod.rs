@@ -6,7 +6,7 @@ use gpuwhy_model::action::{Action, SubjectKind, Target};
 use gpuwhy_model::cause::Cause;
 use gpuwhy_model::evidence::Comparison;
 use gpuwhy_model::limits::Limits;
-use gpuwhy_model::reading::{Absence, Failure};
+use gpuwhy_model::reading::Absence;
 use gpuwhy_model::scene::{Process, Scene};
 use gpuwhy_model::signal::{Reader, Signal};
 use gpuwhy_model::units::{Bytes, Seconds, Unit};
@@ -15,7 +15,9 @@ use gpuwhy_model::verdict::{Impact, Severity, Subject};
 use crate::draft::{Draft, card_subject};
 use crate::evidence::{flag, holds, idle as idle_evidence, normal, once, tree_cores};
 use crate::facts::cards::{Holder, holders, is_worth_naming, seconds_lost, whole_cards, why_not_in_proc};
-use crate::facts::idle::{Idle, IdleSource, idle, tree_cores as cores_of_tree, tree_left_storage_alone};
+use crate::facts::idle::{
+    Idle, IdleSource, idle, is_for_want_of_looks, tree_cores as cores_of_tree, tree_left_storage_alone,
+};
 use crate::facts::run::{DeadLeader, Parent, dead_leader, living_leader, parent};
 use crate::facts::{culprit, names};
 use crate::findings::Findings;
@@ -226,7 +228,7 @@ fn weigh_processor(scene: &Scene, suspect: &Suspect<'_>, limits: &Limits, draft:
             draft.agree(1.0, tree_cores(scene, *cores, limit));
         }
         // A single look has no rates; how little it used in its life is counted already.
-        Err(Absence::Failed(Failure::TooFewSamples)) => draft.silent(1.0),
+        Err(absence) if is_for_want_of_looks(scene, absence) => draft.silent(1.0),
         Err(absence) => draft.unseen(1.0, Signal::ProcessCpu, absence.clone()),
     }
 }
@@ -234,7 +236,7 @@ fn weigh_processor(scene: &Scene, suspect: &Suspect<'_>, limits: &Limits, draft:
 fn weigh_io(scene: &Scene, suspect: &Suspect<'_>, limits: &Limits, draft: &mut Draft) {
     match tree_left_storage_alone(scene, suspect.process, limits) {
         Ok(_) => draft.agree(0.5, flag(Signal::ProcessIo, Reader::ProcPid, text::no_io())),
-        Err(Absence::Failed(Failure::TooFewSamples)) => draft.silent(0.5),
+        Err(absence) if is_for_want_of_looks(scene, &absence) => draft.silent(0.5),
         Err(absence) => draft.unseen(0.5, Signal::ProcessIo, absence),
     }
 }

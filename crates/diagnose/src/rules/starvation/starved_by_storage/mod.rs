@@ -146,7 +146,8 @@ fn weigh_delay(waiting: &WaitingCard<'_>, limits: &Limits, draft: &mut Draft) {
     if longest < limits.block_delay_share_min {
         return;
     }
-    let percent = Percent(longest * 100.0);
+    // Several threads together, or the kernel's own rounding, may exceed the wall clock.
+    let percent = Percent(longest.min(1.0) * 100.0);
     let evidence =
         once(Signal::BlockDelay, percent.0, Unit::Percent, Reader::ProcPid, text::block_delay(percent));
     draft.agree(0.5, with_normal(evidence, normal(Comparison::Less, limits.block_delay_share_min * 100.0)));
