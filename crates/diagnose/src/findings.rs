@@ -23,7 +23,7 @@ pub struct Findings {
     pub(crate) ruled_out: BTreeSet<RuledOut>,
     pub(crate) unseen: BTreeMap<(Signal, Absence), BTreeSet<Cause>>,
     pub(crate) notes: Vec<Text>,
-    /// Cards about which nothing could be decided, with what is missing.
+    /// Cards about which nothing could be decided.
     pub(crate) undecided: BTreeSet<u32>,
 }
 

@@ -97,9 +97,10 @@ pub(crate) fn tree_left_storage_alone(
     process: &Process,
     limits: &Limits,
 ) -> Result<bool, Absence> {
+    let places = super::waiting::Places::default();
     let mut is_quiet = true;
     for member in super::team::tree(scene, process) {
-        let blocked = super::waiting::Waiting::of_main_thread(member).storage;
+        let blocked = super::waiting::Waiting::of_main_thread(member, &places).storage;
         is_quiet &= blocked < limits.loader_blocked_share_min;
         match member.io.known() {
             Some(io) => is_quiet &= io.read_bytes.0 + io.written_bytes.0 < limits.quiet_io_bytes as f64,

@@ -9,7 +9,7 @@ use gpuwhy_model::scene::{Process, Scene, Thread};
 
 use super::cards::Holder;
 use super::names;
-use super::waiting::Waiting;
+use super::waiting::{Places, Waiting};
 
 /// A thread that does less than this does not load data.
 const TAKES_PART_SHARE: f64 = 0.1;
@@ -49,17 +49,19 @@ impl<'scene> Team<'scene> {
         if computing.is_empty() {
             return None;
         }
+        let places = Places::default();
         let loading = loading_processes(scene, holders, &computing);
-        let by_process = taking_part(loading.iter().filter_map(|process| busiest(process)).collect());
+        let by_process =
+            taking_part(loading.iter().filter_map(|process| busiest(process, &places)).collect());
         if !by_process.is_empty() {
             return Some(Self { computing, kind: LoaderKind::Processes, loaders: by_process });
         }
         let by_thread: Vec<Loader<'_>> =
-            computing.iter().flat_map(|process| loading_threads(process)).collect();
+            computing.iter().flat_map(|process| loading_threads(process, &places)).collect();
         if !by_thread.is_empty() {
             return Some(Self { computing, kind: LoaderKind::Threads, loaders: by_thread });
         }
-        let loaders = computing.iter().filter_map(|process| main_thread(process)).collect();
+        let loaders = computing.iter().filter_map(|process| main_thread(process, &places)).collect();
         Some(Self { computing, kind: LoaderKind::MainThread, loaders })
     }
 
@@ -106,8 +108,8 @@ pub(crate) fn tree<'scene>(scene: &'scene Scene, top: &'scene Process) -> Vec<&'
     while let Some(parent) = members.get(next).map(|process| process.key.pid) {
         next += 1;
         for child in &scene.processes {
-            let is_known = members.iter().any(|member| member.key.pid == child.key.pid);
-            if child.parent == parent && !is_known {
+            // A loop in a torn table must not go round for ever.
+            if child.parent == parent && !members.iter().any(|member| member.key.pid == child.key.pid) {
                 members.push(child);
             }
         }
@@ -170,14 +172,18 @@ fn shared_loaders<'scene>(
 }
 
 fn is_named_loader(process: &Process) -> bool {
-    let threads = process.threads.known().map_or(&[][..], Vec::as_slice);
-    names::is_loader_name(&process.name) || threads.iter().any(|thread| names::is_loader_name(&thread.name))
+    // Threads that bear the same name often stand together: each name is looked up once.
+    let mut names: Vec<&str> =
+        process.threads.known().into_iter().flatten().map(|thread| thread.name.as_str()).collect();
+    names.dedup();
+    names::is_loader_name(&process.name) || names.into_iter().any(names::is_loader_name)
 }
 
 /// Returns the thread of a loading process that does most.
-fn busiest(process: &Process) -> Option<Loader<'_>> {
-    let main = main_thread(process);
-    let threads = process.threads.known().into_iter().flatten().map(|thread| of_thread(process, thread));
+fn busiest<'scene>(process: &'scene Process, places: &Places<'scene>) -> Option<Loader<'scene>> {
+    let main = main_thread(process, places);
+    let threads = process.threads.known().into_iter().flatten();
+    let threads = threads.map(|thread| of_thread(process, thread, places));
     main.into_iter()
         .chain(threads)
         .filter(|loader| loader.waiting.looks > 0)
@@ -185,11 +191,11 @@ fn busiest(process: &Process) -> Option<Loader<'_>> {
 }
 
 /// Returns the threads of a computing process, beside its main one, that take part in loading.
-fn loading_threads(process: &Process) -> Vec<Loader<'_>> {
+fn loading_threads<'scene>(process: &'scene Process, places: &Places<'scene>) -> Vec<Loader<'scene>> {
     let threads = process.threads.known().into_iter().flatten();
     let others = threads
         .filter(|thread| thread.tid != process.key.pid && !names::is_driving_thread(&thread.name))
-        .map(|thread| (names::is_loader_name(&thread.name), of_thread(process, thread)));
+        .map(|thread| (names::is_loader_name(&thread.name), of_thread(process, thread, places)));
     let (named, unnamed): (Vec<_>, Vec<_>) = others.partition(|(is_named, _)| *is_named);
     let active = unnamed.into_iter().filter(|(_, loader)| loader.waiting.occupied() >= TAKES_PART_SHARE);
     let chosen: Vec<_> = if named.is_empty() { active.collect() } else { named };
@@ -200,18 +206,22 @@ fn loading_threads(process: &Process) -> Vec<Loader<'_>> {
     chosen.into_iter().map(|(_, loader)| loader).collect()
 }
 
-fn of_thread<'scene>(process: &'scene Process, thread: &'scene Thread) -> Loader<'scene> {
+fn of_thread<'scene>(
+    process: &'scene Process,
+    thread: &'scene Thread,
+    places: &Places<'scene>,
+) -> Loader<'scene> {
     Loader {
         process,
-        waiting: Waiting::of_thread(thread),
+        waiting: Waiting::of_thread(thread, places),
         cores: thread.cores.known().map(|cores| cores.0),
         run_delay: thread.run_delay.known().map(|delay| delay.0),
     }
 }
 
 /// Returns the main thread of a process, where it was looked at.
-fn main_thread(process: &Process) -> Option<Loader<'_>> {
-    let waiting = Waiting::of_main_thread(process);
+fn main_thread<'scene>(process: &'scene Process, places: &Places<'scene>) -> Option<Loader<'scene>> {
+    let waiting = Waiting::of_main_thread(process, places);
     let is_alone = process.thread_count <= 1;
     (waiting.looks > 0).then(|| Loader {
         process,

@@ -1,11 +1,21 @@
 //! Where threads wait, and whether that is storage, the driver or nothing in particular.
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
 use gpuwhy_knowledge::Wait;
 use gpuwhy_model::scene::{Process, StateShares, Thread, WaitChannel};
 
-/// Returns whether a kernel function waits for storage.
-pub(crate) fn is_storage(channel: &str) -> bool {
-    matches!(gpuwhy_knowledge::wait(channel), Some(Wait::Storage(_)))
+/// What kernel functions wait for, each looked up once: many threads wait in few places.
+#[derive(Default)]
+pub(crate) struct Places<'scene> {
+    known: RefCell<BTreeMap<&'scene str, Option<Wait>>>,
+}
+
+impl<'scene> Places<'scene> {
+    fn wait(&self, channel: &'scene str) -> Option<Wait> {
+        *self.known.borrow_mut().entry(channel).or_insert_with(|| gpuwhy_knowledge::wait(channel))
+    }
 }
 
 /// Returns whether a kernel function belongs to the NVIDIA driver.
@@ -29,19 +39,19 @@ pub(crate) struct Waiting<'scene> {
 
 impl<'scene> Waiting<'scene> {
     /// Returns what a thread did.
-    pub(crate) fn of_thread(thread: &'scene Thread) -> Self {
+    pub(crate) fn of_thread(thread: &'scene Thread, places: &Places<'scene>) -> Self {
         let cores = thread.cores.known().map(|cores| cores.0);
         let delay = thread.run_delay.known().map(|delay| delay.0);
-        Self::of(&thread.states, &thread.wait_channels, cores, delay)
+        Self::of(&thread.states, &thread.wait_channels, cores, delay, places)
     }
 
     /// Returns what the main thread of a process did.
-    pub(crate) fn of_main_thread(process: &'scene Process) -> Self {
+    pub(crate) fn of_main_thread(process: &'scene Process, places: &Places<'scene>) -> Self {
         // Processor time of a process is that of all its threads: it tells of the main one only when there is no other.
         let is_alone = process.thread_count <= 1;
         let cores = process.cores.known().filter(|_| is_alone).map(|cores| cores.0);
         let delay = process.run_delay.known().map(|delay| delay.0);
-        Self::of(&process.states, &process.wait_channels, cores, delay)
+        Self::of(&process.states, &process.wait_channels, cores, delay, places)
     }
 
     fn of(
@@ -49,29 +59,28 @@ impl<'scene> Waiting<'scene> {
         channels: &'scene [WaitChannel],
         cores: Option<f64>,
         run_delay: Option<f64>,
+        places: &Places<'scene>,
     ) -> Self {
-        let share = |wanted: fn(&str) -> bool| {
-            let seen: usize =
-                channels.iter().filter(|channel| wanted(&channel.name)).map(|channel| channel.seen).sum();
-            if states.n == 0 { 0.0 } else { (seen as f64 / states.n as f64).min(1.0) }
-        };
-        let in_storage = share(is_storage);
-        let driver = share(is_driver);
+        let (mut seen_in_storage, mut seen_in_driver, mut channel) = (0, 0, None);
+        for place in channels {
+            match places.wait(&place.name) {
+                Some(Wait::Storage(_)) => {
+                    seen_in_storage += place.seen;
+                    channel = channel.or(Some(place.name.as_str()));
+                }
+                Some(Wait::Driver) => seen_in_driver += place.seen,
+                Some(Wait::Queue) | None => {}
+            }
+        }
+        let share = |seen: usize| if states.n == 0 { 0.0 } else { (seen as f64 / states.n as f64).min(1.0) };
+        let in_storage = share(seen_in_storage);
+        let driver = share(seen_in_driver);
         // Blocked without a readable place: not the driver, so it is taken for storage.
         let blocked_elsewhere = (states.blocked - in_storage - driver).max(0.0);
         let storage = (in_storage + blocked_elsewhere).min(1.0);
         let used = cores.unwrap_or(0.0) + run_delay.unwrap_or(0.0);
         let processor = states.running.max(used).min((1.0 - storage).max(0.0));
-        Self {
-            looks: states.n,
-            storage,
-            driver,
-            processor,
-            channel: channels
-                .iter()
-                .find(|channel| is_storage(&channel.name))
-                .map(|channel| channel.name.as_str()),
-        }
+        Self { looks: states.n, storage, driver, processor, channel }
     }
 
     /// Returns the share of time in which it did something or waited for storage.
@@ -84,7 +93,7 @@ impl<'scene> Waiting<'scene> {
 mod tests {
     use gpuwhy_model::scene::{StateShares, Thread, WaitChannel};
 
-    use super::{Waiting, is_driver, is_storage};
+    use super::{Places, Waiting, is_driver};
 
     fn thread(states: StateShares, channel: &str, seen: usize) -> Thread {
         Thread {
@@ -95,17 +104,16 @@ mod tests {
     }
 
     #[test]
-    fn places_are_told_apart() {
-        assert!(is_storage("request_wait_answer") && is_storage("nfs_wait_bit_killable"));
+    fn the_driver_is_told_from_its_namesakes() {
         assert!(is_driver("nvidia_ioctl") && is_driver("os_acquire_rwlock_write") && is_driver("uvm_spin"));
-        assert!(!is_driver("nvme_submit_sync") && !is_storage("futex_wait_queue") && !is_driver("nfs_read"));
+        assert!(!is_driver("nvme_submit_sync") && !is_driver("nfs_read"));
     }
 
     #[test]
     fn sleeping_in_a_direct_fuse_read_is_waiting_for_storage() {
         let states = StateShares { n: 10, sleeping: 1.0, ..StateShares::default() };
         let thread = thread(states, "request_wait_answer", 8);
-        let waiting = Waiting::of_thread(&thread);
+        let waiting = Waiting::of_thread(&thread, &Places::default());
         assert!((waiting.storage - 0.8).abs() < 1e-9);
     }
 
@@ -113,7 +121,7 @@ mod tests {
     fn blocked_in_the_driver_is_not_waiting_for_storage() {
         let states = StateShares { n: 10, blocked: 1.0, ..StateShares::default() };
         let thread = thread(states, "uvm_va_space_down", 10);
-        let waiting = Waiting::of_thread(&thread);
+        let waiting = Waiting::of_thread(&thread, &Places::default());
         assert!(waiting.storage.abs() < 1e-9 && (waiting.driver - 1.0).abs() < 1e-9);
     }
 
@@ -121,6 +129,6 @@ mod tests {
     fn blocked_in_a_hidden_place_is_taken_for_storage() {
         let states = StateShares { n: 10, blocked: 0.6, sleeping: 0.4, ..StateShares::default() };
         let thread = Thread { states, ..Thread::default() };
-        assert!((Waiting::of_thread(&thread).storage - 0.6).abs() < 1e-9);
+        assert!((Waiting::of_thread(&thread, &Places::default()).storage - 0.6).abs() < 1e-9);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use gpuwhy_model::action::{Action, Target};
+use gpuwhy_model::action::{Action, SubjectKind, Target};
 use gpuwhy_model::evidence::Comparison;
 use gpuwhy_model::limits::Limits;
 use gpuwhy_model::reading::{Absence, Failure, Reading};
@@ -10,9 +10,9 @@ use gpuwhy_model::sample::PciDevice;
 use gpuwhy_model::scene::{Card, Scene};
 use gpuwhy_model::signal::{Reader, Signal};
 use gpuwhy_model::units::Unit;
-use gpuwhy_model::verdict::{Impact, Severity};
+use gpuwhy_model::verdict::{Impact, Severity, Subject};
 
-use crate::draft::{Draft, card_subject};
+use crate::draft::Draft;
 use crate::evidence::{flag, normal, once, reader, with_normal};
 use crate::facts::cards::{holders, nvidia_pci_cards, slot, whole_cards};
 use crate::facts::{culprit, kernel_log};
@@ -98,11 +98,7 @@ fn judge_missing(scene: &Scene, device: &PciDevice, lost_slots: &BTreeSet<String
 
 fn about_device(device: &PciDevice) -> Draft {
     let address = device.address.clone();
-    let subject = gpuwhy_model::verdict::Subject {
-        kind: gpuwhy_model::action::SubjectKind::Card,
-        id: address.clone(),
-        name: address.clone(),
-    };
+    let subject = Subject { kind: SubjectKind::Card, id: address.clone(), name: address.clone() };
     let group = format!("card {address}");
     Draft::new(&RULE, subject, group, Vec::new(), text::summary_missing(address))
 }
@@ -133,15 +129,12 @@ fn weigh_log(scene: &Scene, is_in_log: bool, is_sure_without: bool, draft: &mut 
     }
 }
 
+/// Says what it costs and what to do.
 fn finish(scene: &Scene, card: Option<&Card>, mut draft: Draft, findings: &mut Findings) {
-    let blocked = card.map_or(0, |card| holders(scene, card).len() as u64);
-    draft.finding.impact = Impact { gpu_seconds: scene.window.span_s, bytes_held: 0, blocked };
-    if let Some(card) = card {
-        let holders = holders(scene, card);
-        let pids = culprit::pids(&holders);
-        draft.processes = pids;
-        draft.finding.subject = card_subject(card);
-    }
+    let holders = card.map_or_else(Vec::new, |card| holders(scene, card));
+    draft.processes = culprit::pids(&holders);
+    draft.finding.impact =
+        Impact { gpu_seconds: scene.window.span_s, bytes_held: 0, blocked: holders.len() as u64 };
     let target = Target { kind: draft.finding.subject.kind, id: draft.finding.subject.id.clone() };
     draft.advise(Action::Reboot, vec![target.clone()], text::fix_power_cycle());
     draft.advise(Action::ServiceHardware, vec![target], text::fix_service());

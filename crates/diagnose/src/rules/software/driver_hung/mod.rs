@@ -14,7 +14,7 @@ use gpuwhy_model::verdict::{Impact, Severity};
 use crate::draft::{Draft, card_subject};
 use crate::evidence::{once, over};
 use crate::facts::cards::only_on_the_bus;
-use crate::facts::waiting::{Waiting, is_driver};
+use crate::facts::waiting::{Places, Waiting, is_driver};
 use crate::facts::{culprit, kernel_log, names};
 use crate::findings::Findings;
 use crate::rule::{Needs, Rule, Span};
@@ -134,12 +134,13 @@ fn weigh_our_process(call: &StuckCall, draft: &mut Draft) {
 
 /// Returns the processes that sat inside the driver all the time.
 fn blocked_in_the_driver(scene: &Scene) -> Vec<&Process> {
+    let places = Places::default();
     scene
         .processes
         .iter()
         .filter(|process| process.state == Reading::Known(ProcessState::Blocked))
         .filter(|process| {
-            let waiting = Waiting::of_main_thread(process);
+            let waiting = Waiting::of_main_thread(process, &places);
             waiting.looks > 0 && process.states.blocked >= STUCK_SHARE && waiting.driver >= STUCK_SHARE
         })
         .collect()
