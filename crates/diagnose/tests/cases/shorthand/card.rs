@@ -23,6 +23,7 @@ pub(super) struct CardFile {
     pub(super) n: Option<usize>,
     pub(super) zeros: f64,
     pub(super) power: f64,
+    pub(super) power_is_unsupported: bool,
     pub(super) memory_busy: f64,
     pub(super) total: f64,
     pub(super) used: Option<f64>,
@@ -43,6 +44,7 @@ impl Default for CardFile {
             n: None,
             zeros: 0.0,
             power: 0.15,
+            power_is_unsupported: false,
             memory_busy: 0.0,
             total: 80.0,
             used: None,
@@ -99,7 +101,11 @@ impl SceneFile {
                 Reading::Known(Seconds(past_s))
             },
             seen_working: file.seen_working || file.busy > 2.0,
-            power: Reading::Known(trend(file.power * POWER_LIMIT, 0.0, LOOKS, self.window, Watts)),
+            power: if file.power_is_unsupported {
+                Reading::Unsupported
+            } else {
+                Reading::Known(trend(file.power * POWER_LIMIT, 0.0, LOOKS, self.window, Watts))
+            },
             power_limits: PowerLimits {
                 enforced: Reading::Known(Watts(POWER_LIMIT)),
                 ..PowerLimits::default()

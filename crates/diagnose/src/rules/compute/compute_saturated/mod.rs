@@ -101,7 +101,8 @@ fn weigh_power(scene: &Scene, card: &Card, ratio: &Reading<f64>, limits: &Limits
         }
         other => {
             if let Some(absence) = other.absence() {
-                draft.unseen(3.0, Signal::PowerRatio, absence);
+                // Kernels that only wait look the same: without power, utilization hardly proves work.
+                draft.unseen(6.0, Signal::PowerRatio, absence);
             }
         }
     }
