@@ -39,8 +39,11 @@ fn run_one(workspace: &Workspace, name: &str, seed: u64) -> Result<Tally> {
         match case::run(workspace, &template, seed) {
             Ok(Outcome::Judged { judgement, story }) => {
                 tally.count(judgement.is_right());
-                let verdict = if judgement.is_right() { "ok" } else { "FAILED" };
-                println!("{verdict:<7} scenario {name} seed {seed}: {story}");
+                if judgement.is_right() {
+                    println!("ok      scenario {name} seed {seed}");
+                } else {
+                    println!("FAILED  scenario {name} seed {seed}: {story}");
+                }
                 return Ok(tally);
             }
             Ok(Outcome::Void(why)) => why_void = why,

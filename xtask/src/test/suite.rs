@@ -13,15 +13,23 @@ use crate::workspace::Workspace;
 /// # Errors
 /// Fails when the tests cannot be built or started.
 pub(super) fn run(workspace: &Workspace) -> Result<Tally> {
-    let mut tally = Tally::default();
     let mut command = workspace.cargo();
-    if has_nextest(workspace) {
+    let runner = if has_nextest(workspace) { Runner::Nextest } else { Runner::Cargo };
+    if runner == Runner::Nextest {
         command.args(["nextest", "run", "--workspace", "--no-fail-fast", "--success-output", "immediate"]);
     } else {
         command.args(["test", "--workspace", "--all-targets", "--no-fail-fast", "--", "--nocapture"]);
     }
-    tally += counted(&mut command)?;
-    Ok(tally)
+    counted(command.env("RUST_BACKTRACE", "0"), runner)
+}
+
+/// What runs the tests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Runner {
+    /// `cargo test`: what tests say stands between the names of others.
+    Cargo,
+    /// `cargo nextest run`: what a test says follows its verdict.
+    Nextest,
 }
 
 fn has_nextest(workspace: &Workspace) -> bool {
@@ -29,13 +37,13 @@ fn has_nextest(workspace: &Workspace) -> bool {
 }
 
 /// Runs a command of tests, shows what matters of its output and counts.
-fn counted(command: &mut Command) -> Result<Tally> {
+fn counted(command: &mut Command, runner: Runner) -> Result<Tally> {
     let (reader, writer) = std::io::pipe().context("cannot make a pipe")?;
     let also_writer = writer.try_clone().context("cannot make a pipe")?;
     let mut tests = command.stdout(writer).stderr(also_writer).spawn().context("cannot start the tests")?;
     // The command keeps its ends of the pipe open; without this the reading would never end.
     command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
-    let mut count = Count::default();
+    let mut count = Count::of(runner);
     for line in BufReader::new(reader).split(b'\n') {
         let line = line.context("cannot read what the tests say")?;
         let line = String::from_utf8_lossy(&line);
@@ -53,8 +61,9 @@ fn counted(command: &mut Command) -> Result<Tally> {
 }
 
 /// What the lines of `cargo test` or `cargo nextest run` add up to.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Count {
+    runner: Runner,
     passed: usize,
     failed: usize,
     ignored: usize,
@@ -63,6 +72,10 @@ struct Count {
 }
 
 impl Count {
+    fn of(runner: Runner) -> Self {
+        Self { runner, passed: 0, failed: 0, ignored: 0, said_skipped: 0, is_inside_success: false }
+    }
+
     /// Takes one line and returns whether it is worth showing.
     fn read(&mut self, line: &str) -> bool {
         let words = line.trim_start();
@@ -87,8 +100,11 @@ impl Count {
             self.is_inside_success = true;
             return false;
         }
-        let is_verdict = ["FAIL", "TIMEOUT", "SIGABRT", "SIGSEGV", "SLOW", "error", "warning", "thread '"];
-        if is_verdict.iter().any(|start| words.starts_with(start)) {
+        let verdicts = ["FAIL", "TIMEOUT", "SIGABRT", "SIGSEGV", "SLOW", "error", "warning"];
+        let is_verdict = verdicts.iter().any(|start| words.starts_with(start));
+        // A test that passes may panic on purpose; only a run of one test tells whose words these are.
+        let is_panic = self.runner == Runner::Cargo && words.starts_with("thread '");
+        if is_verdict || is_panic {
             self.is_inside_success = false;
         }
         !self.is_inside_success
@@ -121,11 +137,11 @@ fn number_before(text: &str, word: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::Count;
+    use super::{Count, Runner};
     use crate::tally::Tally;
 
-    fn tally_of(output: &str) -> Tally {
-        let mut count = Count::default();
+    fn tally_of(runner: Runner, output: &str) -> Tally {
+        let mut count = Count::of(runner);
         for line in output.lines() {
             count.read(line);
         }
@@ -137,7 +153,7 @@ mod tests {
         let output = "running 3 tests\ntest a ... ok\ntest b ... skipped: needs root\nok\ntest c ... FAILED\n\
                       test result: FAILED. 2 passed; 1 failed; 1 ignored; 0 measured; 0 filtered out\n\
                       test result: ok. 4 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out\n";
-        assert_eq!(tally_of(output), Tally { passed: 5, failed: 1, skipped: 2 });
+        assert_eq!(tally_of(Runner::Cargo, output), Tally { passed: 5, failed: 1, skipped: 2 });
     }
 
     #[test]
@@ -145,14 +161,14 @@ mod tests {
         let output = "        PASS [   0.010s] gpuwhy-model trend::tests::x\n  stdout ───\n    skipped: no files\n\
                       test result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 3 filtered out\n\
                            Summary [   9.182s] 29 tests run: 27 passed (1 slow), 1 failed, 1 timed out, 0 skipped\n";
-        assert_eq!(tally_of(output), Tally { passed: 26, failed: 2, skipped: 1 });
+        assert_eq!(tally_of(Runner::Nextest, output), Tally { passed: 26, failed: 2, skipped: 1 });
     }
 
     #[test]
     fn a_line_of_a_failed_test_is_shown() {
-        let mut count = Count::default();
+        let mut count = Count::of(Runner::Nextest);
         assert!(!count.read("        PASS [   0.010s] a b"));
-        assert!(!count.read("    something it said"));
+        assert!(!count.read("    thread 'b' panicked on purpose"));
         assert!(count.read("        FAIL [   0.010s] a c"));
         assert!(count.read("    assertion failed"));
     }
