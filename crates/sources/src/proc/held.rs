@@ -77,7 +77,8 @@ mod tests {
 
     #[test]
     fn a_held_file_never_shows_another_process() {
-        let mut child = Command::new("sleep").arg("1000").spawn().unwrap();
+        let mut child =
+            Command::new("sleep").arg("1000").stdout(std::process::Stdio::null()).spawn().unwrap();
         let pid = Pid(child.id());
         let mut proc = ProcRoot::open(Path::new("/proc")).unwrap();
         let mut held = HeldStats::new();

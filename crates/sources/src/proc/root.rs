@@ -4,7 +4,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 use gpuwhy_model::process::Pid;
-use rustix::fs::{Mode, OFlags, RawDir, open, openat, readlinkat};
+use rustix::fs::{AtFlags, Mode, OFlags, RawDir, open, openat, readlinkat, statat};
 use rustix::io::Errno;
 
 use crate::file::{ReadError, read_record};
@@ -54,6 +54,15 @@ impl ProcRoot {
         let mut place = Place::default();
         read_record(&self.directory, place.of(pid, name), &mut self.buffer)
             .map_err(|errno| ReadError::Io { path: format!("{}/{pid}/{name}", path.display()), errno })
+    }
+
+    /// Returns the effective user id of a process.
+    ///
+    /// # Errors
+    /// Fails when the process is gone.
+    pub(crate) fn owner_of(&self, pid: Pid) -> Result<u32, Errno> {
+        let mut place = Place::default();
+        statat(&self.directory, place.of(pid, ""), AtFlags::empty()).map(|status| status.st_uid)
     }
 
     /// Opens a directory of a process, such as `task` or `fd`.

@@ -51,6 +51,8 @@ struct Description {
 #[derive(Debug, Clone, Default)]
 struct Found {
     owner: Option<u32>,
+    /// Whether nothing but the owner was asked for.
+    is_brief: bool,
     uid: Reading<u32>,
     command: Reading<CommandLine>,
     executable: Reading<String>,
@@ -65,6 +67,8 @@ struct Wish {
     pid: Pid,
     role: Role,
     viewer: u32,
+    /// Whether only the owner is wanted: the name tells the rest.
+    is_brief: bool,
 }
 
 /// The descriptions that were read so far.
@@ -79,19 +83,25 @@ impl Descriptions {
         Self { known: BTreeMap::new(), reader: Aside::new(proc_root, describe) }
     }
 
-    /// Describes the processes that are not described yet, and writes all descriptions into the samples.
+    /// Describes the processes that are not described yet, and writes all descriptions into the samples. Of children
+    /// with a name of their own, such as loaders have, only the owner is read when it is to be `brief`.
     pub(super) fn write(
         &mut self,
         proc: &mut ProcRoot,
         people: &People,
         samples: &mut [ProcessSample],
         roles: &BTreeMap<Pid, Role>,
+        brief: bool,
     ) {
         self.known.retain(|pid, _| roles.contains_key(pid));
         let unknown: Vec<&ProcessSample> = samples.iter().filter(|sample| !self.is_known(sample)).collect();
+        let names: BTreeMap<Pid, &str> =
+            samples.iter().map(|sample| (sample.pid, sample.name.as_str())).collect();
         let wish = |sample: &&ProcessSample| {
             let role = roles.get(&sample.pid).copied().unwrap_or(Role::Ancestor);
-            Wish { pid: sample.pid, role, viewer: people.viewer }
+            let has_own_name = names.get(&sample.parent).is_some_and(|parent| *parent != sample.name);
+            let is_brief = brief && has_own_name && matches!(role, Role::Descendant(_));
+            Wish { pid: sample.pid, role, viewer: people.viewer, is_brief }
         };
         let wishes: Vec<Wish> = unknown.iter().map(wish).collect();
         let answers = self.reader.read(&wishes);
@@ -130,7 +140,7 @@ impl Description {
         sample.cgroups = self.found.cgroups.clone();
         sample.environment = self.found.environment.clone();
         sample.namespace_pids = self.found.namespace_pids.clone();
-        sample.command = if self.found.command.is_not_in_source() {
+        sample.command = if self.found.command.is_not_in_source() && !self.found.is_brief {
             // Another user's arguments are not shown; his program is.
             let program = self.found.executable.known().unwrap_or(&sample.name);
             Reading::Known(CommandLine::program_only(program))
@@ -142,6 +152,10 @@ impl Description {
 
 /// Describes one process. Called in a thread of its own: it may never return.
 fn describe(proc: &mut ProcRoot, wish: Wish) -> Found {
+    if wish.is_brief {
+        let owner = proc.owner_of(wish.pid).ok();
+        return Found { owner, uid: Reading::from(owner), is_brief: true, ..Found::default() };
+    }
     let Ok(directory) = ProcessDirectory::open(proc, wish.pid) else {
         return vanished();
     };
@@ -197,6 +211,7 @@ fn vanished() -> Found {
     let gone = Failure::Vanished;
     Found {
         owner: None,
+        is_brief: false,
         uid: Reading::Failed(gone.clone()),
         command: Reading::Failed(gone.clone()),
         executable: Reading::Failed(gone.clone()),

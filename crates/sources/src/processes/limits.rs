@@ -20,3 +20,6 @@ pub(super) const OPEN_FILES_PER_LOOK: usize = 48;
 
 /// Control groups that are read at one look.
 pub(super) const CGROUPS_PER_LOOK: usize = 128;
+
+/// Children of trees that do nothing are read at every third look.
+pub(super) const RESTING_EVERY: u64 = 3;

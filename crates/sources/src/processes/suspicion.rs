@@ -16,7 +16,7 @@ const HARDLY_BUSY: f64 = 5.0;
 const KEPT_US: u64 = 10_000_000;
 
 /// A tree that uses less of a core between two looks does nothing.
-const RESTING_CORES: f64 = 0.02;
+pub(super) const RESTING_CORES: f64 = 0.02;
 
 /// What is kept in mind of the cards from look to look.
 #[derive(Debug, Default)]

@@ -12,7 +12,8 @@ use super::description::{Descriptions, People};
 use super::effort::Effort;
 use super::holders::Holders;
 use super::index::Index;
-use super::suspicion::{Attention, Suspicion, TreeActivity};
+use super::limits::RESTING_EVERY;
+use super::suspicion::{Attention, RESTING_CORES, Suspicion, TreeActivity};
 use super::tree::{Role, trees};
 use crate::host::Mounts;
 use crate::proc::{HeldStats, ProcRoot, ThreadsWanted, counters, mounts_in_use, threads, wait_channel_of};
@@ -45,11 +46,13 @@ pub(crate) struct Processes {
     stats: HeldStats,
     descriptions: Descriptions,
     suspicion: Suspicion,
-    /// Processor time of each tree at the last look.
-    used: BTreeMap<Pid, u64>,
-    used_at: Option<ReadTime>,
+    /// Processor time of each tree when it was last read whole, in ticks.
+    used: BTreeMap<Pid, (u64, ReadTime)>,
     /// Whom the driver named last, by card: a driver that has stopped answering does not make them go away.
     named: BTreeMap<u32, Vec<Pid>>,
+    /// Clients whose trees did nothing when they were read last: their children are not read at every look.
+    resting: BTreeSet<Pid>,
+    looks: u64,
     /// Whom the last sweep found.
     holders: BTreeSet<Pid>,
     /// Files that suspects were seen to have open.
@@ -64,8 +67,9 @@ impl Processes {
             descriptions: Descriptions::new(proc_root),
             suspicion: Suspicion::default(),
             used: BTreeMap::new(),
-            used_at: None,
             named: BTreeMap::new(),
+            resting: BTreeSet::new(),
+            looks: 0,
             holders: BTreeSet::new(),
             file_mounts: BTreeMap::new(),
         }
@@ -88,12 +92,23 @@ impl Processes {
         }
         let clients = self.clients(&look);
         let roles = trees(&self.index, &clients);
-        let mut samples = read_stats(proc, &mut self.stats, &roles, &look);
-        let activity = self.activity(&samples, &roles, &look);
+        self.looks += 1;
+        let is_turn_of_resting = look.is_full || self.looks.is_multiple_of(RESTING_EVERY);
+        let resting = if is_turn_of_resting { BTreeSet::new() } else { std::mem::take(&mut self.resting) };
+        let is_due = |role: &Role| !matches!(role, Role::Descendant(client) if resting.contains(client));
+        let mut samples = read_stats(proc, &mut self.stats, &roles, is_due, &look);
+        let activity = self.activity(&samples, &roles, &resting, &look);
         let suspects = self.suspicion.suspects(look.cards, &clients, &activity);
         if look.is_full {
-            self.descriptions.write(proc, look.people, &mut samples, &roles);
+            self.descriptions.write(proc, look.people, &mut samples, &roles, !look.counts);
         }
+        let is_still = |client: &Pid| {
+            let cores = activity.get(client).and_then(|tree| tree.cores);
+            suspects.get(client) != Some(&Attention::Threads)
+                && cores.is_some_and(|cores| cores <= RESTING_CORES)
+        };
+        self.resting =
+            if is_turn_of_resting { clients.iter().copied().filter(is_still).collect() } else { resting };
         let mut effort = Effort::share(&suspects, &roles);
         for sample in &mut samples {
             let role = roles.get(&sample.pid).copied().unwrap_or(Role::Ancestor);
@@ -159,6 +174,7 @@ impl Processes {
         &mut self,
         samples: &[ProcessSample],
         roles: &BTreeMap<Pid, Role>,
+        resting: &BTreeSet<Pid>,
         look: &ProcessLook<'_>,
     ) -> BTreeMap<Pid, TreeActivity> {
         let mut used: BTreeMap<Pid, u64> = BTreeMap::new();
@@ -171,18 +187,20 @@ impl Processes {
             activity.entry(client).or_default().is_blocked |=
                 sample.state.known() == Some(&ProcessState::Blocked);
         }
-        let seconds = self.used_at.map_or(0.0, |before| look.at.seconds_since(&before));
-        if seconds > 0.0 && look.ticks_per_second > 0 {
-            for (client, ticks) in &used {
-                let Some(before) = self.used.get(client) else {
-                    continue;
-                };
-                let cores = ticks.saturating_sub(*before) as f64 / look.ticks_per_second as f64 / seconds;
-                activity.entry(*client).or_default().cores = Some(cores);
+        self.used.retain(|client, _| used.contains_key(client));
+        for (client, ticks) in used {
+            let tree = activity.entry(client).or_default();
+            // A tree that was not read whole is taken to do what it did before: nothing.
+            if resting.contains(&client) {
+                tree.cores = Some(0.0);
+                continue;
+            }
+            if let Some((before, at)) = self.used.insert(client, (ticks, look.at)) {
+                let seconds = look.at.seconds_since(&at);
+                let grown = ticks.saturating_sub(before) as f64 / look.ticks_per_second.max(1) as f64;
+                tree.cores = (seconds > 0.0).then(|| grown / seconds);
             }
         }
-        self.used = used;
-        self.used_at = Some(look.at);
         activity
     }
 
@@ -213,11 +231,15 @@ fn read_stats(
     proc: &mut ProcRoot,
     held: &mut HeldStats,
     roles: &BTreeMap<Pid, Role>,
+    is_due: impl Fn(&Role) -> bool,
     look: &ProcessLook<'_>,
 ) -> Vec<ProcessSample> {
     held.keep(|pid| roles.contains_key(&pid));
     let mut samples = Vec::with_capacity(roles.len());
-    for pid in roles.keys() {
+    for (pid, role) in roles {
+        if !is_due(role) {
+            continue;
+        }
         let Some(stat) = held.read(proc, *pid) else {
             continue;
         };
