@@ -1,7 +1,7 @@
 //! Looks at this machine and prints its samples, one JSON object a line; tests also use it as the child that asks the
 //! driver.
 //!
-//! `look [--once] [--window SECONDS] [--nvml-lib FILE] [--proc DIR] [--sys DIR] [--dev DIR] [--quiet]`
+//! `look [--once] [--window SECONDS] [--nvml-lib FILE] [--proc DIR] [--sys DIR] [--dev DIR] [--sweep] [--quiet]`
 
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -29,6 +29,7 @@ fn run(mut arguments: impl Iterator<Item = OsString>) -> io::Result<()> {
     let mut roots = Roots::default();
     let mut wanted = Look::default();
     let mut is_quiet = false;
+    let mut options = Options::default();
     while let Some(argument) = arguments.next() {
         let mut value = || arguments.next().ok_or_else(|| io::Error::other("a value is missing"));
         match argument.to_string_lossy().as_ref() {
@@ -41,11 +42,12 @@ fn run(mut arguments: impl Iterator<Item = OsString>) -> io::Result<()> {
             "--proc" => roots.proc = PathBuf::from(value()?),
             "--sys" => roots.sys = PathBuf::from(value()?),
             "--dev" => roots.dev = PathBuf::from(value()?),
+            "--sweep" => options.sweep_descriptors = true,
             "--quiet" => is_quiet = true,
             other => return Err(io::Error::other(format!("unknown option `{other}`"))),
         }
     }
-    let mut observer = Observer::start(roots, Options::default());
+    let mut observer = Observer::start(roots, options);
     let samples = look(&mut observer, &wanted, &mut |progress| {
         if let Progress::DriverStarts(since) = progress {
             let _ = writeln!(io::stderr(), "the driver has been starting for {:.1} s", since.as_secs_f64());

@@ -152,7 +152,9 @@ impl Processes {
         ProcessTable {
             processes: samples,
             listed: Reading::Known(self.index.listed()),
-            device_holders: look.holders.map_or_else(Reading::default, Holders::reading),
+            device_holders: look
+                .holders
+                .map_or_else(Reading::default, |holders| holders.reading(look.people.viewer == 0)),
             cgroups,
         }
     }
