@@ -1,5 +1,6 @@
 //! One scenario, run live and judged.
 
+use std::path::PathBuf;
 use std::process::Output;
 
 use anyhow::{Context as _, Result};
@@ -12,6 +13,9 @@ use crate::workspace::{Profile, Workspace};
 
 /// A report must be there so long after the look began, whatever hangs.
 const ANSWER_WITHIN_S: f64 = 100.0;
+
+/// Where reports that are not right are kept, below the build folder.
+const MISSES: &str = "scenario-misses";
 
 /// What came of one run.
 pub(crate) enum Outcome {
@@ -56,8 +60,21 @@ fn look_and_judge(workspace: &Workspace, drawn: &Drawn, mut running: RunningBox)
     }
     let report = report?;
     let judgement = judge(&report, &truth, &positions);
-    let story = format!("expected {}; got {}", expected(&truth), said(&report, &positions));
+    let mut story = format!("expected {}; got {}", expected(&truth), said(&report, &positions));
+    if !judgement.is_right() {
+        let kept = keep(workspace, drawn, &output)?;
+        story = format!("{story}; see {}", workspace.relative(&kept).display());
+    }
     Ok(Outcome::Judged { judgement, story })
+}
+
+/// Keeps a report that is not right, so that the reason can be found.
+fn keep(workspace: &Workspace, drawn: &Drawn, output: &Output) -> Result<PathBuf> {
+    let folder = workspace.target().join(MISSES);
+    std::fs::create_dir_all(&folder).with_context(|| format!("cannot make `{}`", folder.display()))?;
+    let path = folder.join(format!("{}-{}.json", drawn.name, drawn.seed));
+    std::fs::write(&path, &output.stdout).with_context(|| format!("cannot write `{}`", path.display()))?;
+    Ok(path)
 }
 
 /// Lets gpuwhy look inside a box, at its own pace but not for ever.
