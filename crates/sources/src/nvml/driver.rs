@@ -9,7 +9,7 @@ use gpuwhy_model::sample::{CardSample, NvmlSample, ProcessState, ReadTime, Stuck
 
 use super::call::Call;
 use super::heartbeat::{Beat, newest_beat};
-use super::partial::{Sweep, identity, timed_out};
+use super::partial::{Stand, Sweep, identity, timed_out};
 use super::protocol::{Answer, Request, Seen};
 use super::spawn::{self, Process};
 use super::watch::{Heard, hear};
@@ -227,7 +227,8 @@ impl Driver {
                         continue;
                     };
                     self.give_up(Some(beat));
-                    let value = Reading::Known(sweep.sample(&self.header, &self.known, Some(beat)));
+                    let value =
+                        Reading::Known(sweep.sample(&self.header, &self.known, Some(Stand::Stuck(beat))));
                     return Swept { read: sweep.read, value, stuck: self.stuck_calls() };
                 }
                 Heard::Late(beat) => {
@@ -235,7 +236,8 @@ impl Driver {
                         continue;
                     };
                     // Each call is quick enough, all together are not: what came so far must do.
-                    let value = Reading::Known(sweep.sample(&self.header, &self.known, beat));
+                    let value =
+                        Reading::Known(sweep.sample(&self.header, &self.known, Some(Stand::Late(beat))));
                     return Swept { read: sweep.read, value, stuck: Vec::new() };
                 }
             }

@@ -7,6 +7,15 @@ use super::call::Call;
 use super::heartbeat::Beat;
 use crate::clock;
 
+/// Where a sweep stands that is not over.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Stand {
+    /// In a call that does not return.
+    Stuck(Beat),
+    /// In one call of many, each of which is quick enough, all together are not.
+    Late(Option<Beat>),
+}
+
 /// A sweep that is under way.
 pub(super) struct Sweep {
     pub(super) read: ReadTime,
@@ -21,16 +30,19 @@ impl Sweep {
         Self { read: clock::now(), count: None, cards: Vec::new(), next: None }
     }
 
-    /// Makes the sample of a sweep; `stopped_at` is the call in which it stands, if it is not over.
+    /// Makes the sample of a sweep; `stand` is where it stands, if it is not over.
     pub(super) fn sample(
         &self,
         header: &NvmlSample,
         known: &[CardSample],
-        stopped_at: Option<Beat>,
+        stand: Option<Stand>,
     ) -> NvmlSample {
         let mut sample = NvmlSample { cards: self.cards.clone(), ..header.clone() };
         sample.card_count = self.count.clone().unwrap_or(Reading::Failed(Failure::NotReached));
-        let Some(beat) = stopped_at else {
+        let Some(stand) = stand else {
+            return sample;
+        };
+        let (Stand::Stuck(beat) | Stand::Late(Some(beat))) = stand else {
             return sample;
         };
         let waited = clock::since(beat.since).as_secs_f64();
@@ -47,10 +59,14 @@ impl Sweep {
             let identity = known.iter().find(|card| card.index == index);
             let begun = self.next.as_ref().filter(|card| card.index == index);
             let mut card =
-                begun.or(identity).cloned().unwrap_or(CardSample { index, ..CardSample::default() });
+                identity.or(begun).cloned().unwrap_or(CardSample { index, ..CardSample::default() });
             let is_asked = beat.card == Some(index) || begun.is_some();
-            card.handle =
-                if is_asked { late.clone().reading() } else { Reading::Failed(Failure::NotReached) };
+            card.handle = match stand {
+                Stand::Stuck(_) if is_asked => late.clone().reading(),
+                // It answers, if slowly.
+                Stand::Late(_) if begun.is_some() => Reading::Known(()),
+                _ => Reading::Failed(Failure::NotReached),
+            };
             sample.cards.push(card);
         }
         sample

@@ -154,6 +154,28 @@ fn a_call_that_never_returns_is_named_in_time() {
 }
 
 #[test]
+fn a_sweep_that_takes_long_is_answered_in_parts() {
+    let fault = "[[fault]]\nfunction = \"*\"\nlatency_ms = 60\n";
+    let test_box = TestBox::up(&format!("{TWO_CARDS}{fault}"));
+    let mut observer = test_box.observer();
+    while !observer.wait_for_driver(Duration::from_millis(100)) {}
+    let begun = Instant::now();
+    let sample = observer.sample(Depth::Full);
+    assert!(begun.elapsed() < Duration::from_secs(3), "{:?}", begun.elapsed());
+    assert!(sample.stuck_calls.is_empty());
+    assert_eq!(card(&sample, 1).handle, Reading::Failed(Failure::NotReached));
+    // The next samples go on with the same sweep, until all is there.
+    let mut next = sample;
+    while card(&next, 1).memory.known().is_none() {
+        assert!(begun.elapsed() < Duration::from_secs(30));
+        next = observer.sample(Depth::Calm);
+    }
+    assert!(card(&next, 1).uuid.is_known(), "it was a full sweep");
+    assert_eq!(card(&next, 0).handle, Reading::Known(()));
+    assert!(next.stuck_calls.is_empty());
+}
+
+#[test]
 fn a_slow_start_is_waited_for() {
     let test_box = TestBox::up(&format!("[driver]\ninit_ms = 1200\n{TWO_CARDS}"));
     let mut observer = test_box.observer();
