@@ -1,7 +1,8 @@
 //! Looks at this machine and prints its samples, one JSON object a line; tests also use it as the child that asks the
 //! driver.
 //!
-//! `look [--once] [--window SECONDS] [--nvml-lib FILE] [--proc DIR] [--sys DIR] [--dev DIR] [--sweep] [--quiet]`
+//! `look [--once] [--window SECONDS] [--nvml-lib FILE] [--proc DIR] [--sys DIR] [--dev DIR] [--sweep]
+//! [--open] [--quiet]`
 
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -43,6 +44,7 @@ fn run(mut arguments: impl Iterator<Item = OsString>) -> io::Result<()> {
             "--sys" => roots.sys = PathBuf::from(value()?),
             "--dev" => roots.dev = PathBuf::from(value()?),
             "--sweep" => options.sweep_descriptors = true,
+            "--open" => options.command_lines_are_open = true,
             "--quiet" => is_quiet = true,
             other => return Err(io::Error::other(format!("unknown option `{other}`"))),
         }

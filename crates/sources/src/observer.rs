@@ -63,6 +63,8 @@ pub struct Options {
     pub sweep_descriptors: bool,
     /// How long a driver that starts is waited for; none: 60 s, 15 s after a fresh fault in the kernel log.
     pub init_limit: Option<Duration>,
+    /// Whether the machine lets everybody see everybody's command lines; else only root sees those of others.
+    pub command_lines_are_open: bool,
 }
 
 /// Something that looks at the machine again and again.
@@ -185,6 +187,7 @@ impl Observer {
             read_and_parse(&self.roots.passwd, &mut self.buffer, Access::Root, |bytes| Ok(users(bytes)));
         self.people = People {
             viewer: rustix::process::geteuid().as_raw(),
+            command_lines_are_open: self.options.command_lines_are_open,
             names: names.into_known().unwrap_or_default(),
         };
     }

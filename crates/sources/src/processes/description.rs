@@ -17,6 +17,8 @@ use crate::proc::{Aside, ProcRoot, ProcessDirectory, reading};
 pub(crate) struct People {
     /// Effective user id of this process.
     pub(crate) viewer: u32,
+    /// Whether the machine lets everybody see everybody's command lines.
+    pub(crate) command_lines_are_open: bool,
     /// Names by user id.
     pub(crate) names: BTreeMap<u32, String>,
 }
@@ -67,8 +69,17 @@ struct Wish {
     pid: Pid,
     role: Role,
     viewer: u32,
+    /// Whether everybody's arguments may be shown.
+    command_lines_are_open: bool,
     /// Whether only the owner is wanted: the name tells the rest.
     is_brief: bool,
+}
+
+impl Wish {
+    /// Returns whether the arguments of an owner's process may be shown, masked.
+    fn may_show_arguments(&self, owner: Option<u32>) -> bool {
+        self.command_lines_are_open || may_see(self.viewer, owner)
+    }
 }
 
 /// The descriptions that were read so far.
@@ -101,7 +112,13 @@ impl Descriptions {
             let role = roles.get(&sample.pid).copied().unwrap_or(Role::Ancestor);
             let has_own_name = names.get(&sample.parent).is_some_and(|parent| *parent != sample.name);
             let is_brief = brief && has_own_name && matches!(role, Role::Descendant(_));
-            Wish { pid: sample.pid, role, viewer: people.viewer, is_brief }
+            Wish {
+                pid: sample.pid,
+                role,
+                viewer: people.viewer,
+                command_lines_are_open: people.command_lines_are_open,
+                is_brief,
+            }
         };
         let wishes: Vec<Wish> = unknown.iter().map(wish).collect();
         let answers = self.reader.read(&wishes);
@@ -160,7 +177,7 @@ fn describe(proc: &mut ProcRoot, wish: Wish) -> Found {
         return vanished();
     };
     let mut found = from_outside(proc, wish, &directory);
-    if may_see(wish.viewer, found.owner) {
+    if wish.may_show_arguments(found.owner) {
         // The dead and threads of the kernel have no arguments.
         found.command = directory.in_memory(proc, "cmdline", proc::command_line).and_then(|command| {
             if command.arguments().is_empty() { Reading::Unsupported } else { Reading::Known(command) }
@@ -178,7 +195,7 @@ fn without_memory(proc: &mut ProcRoot, wish: Wish, failure: &Failure) -> Found {
         return vanished();
     };
     let mut found = from_outside(proc, wish, &directory);
-    if may_see(wish.viewer, found.owner) {
+    if wish.may_show_arguments(found.owner) {
         found.command = Reading::Failed(failure.clone());
     }
     if wish.role == Role::Client {
@@ -192,7 +209,7 @@ fn without_memory(proc: &mut ProcRoot, wish: Wish, failure: &Failure) -> Found {
 fn from_outside(proc: &mut ProcRoot, wish: Wish, directory: &ProcessDirectory) -> Found {
     let owner = directory.owner().ok();
     let mut found = Found { owner, uid: Reading::from(owner), ..Found::default() };
-    if matches!(wish.role, Role::Descendant(_)) && may_see(wish.viewer, owner) {
+    if matches!(wish.role, Role::Descendant(_)) && wish.may_show_arguments(owner) {
         return found;
     }
     found.executable = directory.executable(proc);
