@@ -1,6 +1,8 @@
 //! The settings: `/etc/gpuwhy/gpuwhy.toml`, the user's own file over it, or only the file that was named.
 
-use std::io::ErrorKind;
+use std::fs::File;
+use std::io::{self, ErrorKind, Read as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use gpuwhy_model::limits::Limits;
@@ -21,6 +23,8 @@ const TABLES: [&str; 5] = ["limits", "fix", "serve", "queue", "privacy"];
 pub(crate) struct Configuration {
     /// The limits that rules judge by.
     pub(crate) limits: Limits,
+    /// Whether everybody may see everybody's command lines, masked.
+    pub(crate) command_lines_are_open: bool,
     /// Remarks about what could not be used.
     pub(crate) notes: Vec<Text>,
 }
@@ -29,8 +33,17 @@ pub(crate) struct Configuration {
 #[derive(Default)]
 struct Layers {
     limits: toml::Table,
-    /// Whether everybody may see everybody's command lines; this version only says that it does not do so yet.
     command_lines_are_open: bool,
+    notes: Vec<Text>,
+}
+
+/// For whom a file speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Voice {
+    /// Root wrote it, and nobody else can: it speaks for everybody on this machine.
+    Machine,
+    /// It speaks for who runs gpuwhy, and can give away nothing that belongs to others.
+    User,
 }
 
 impl Configuration {
@@ -41,47 +54,64 @@ impl Configuration {
     /// file of the machine or user that is not there, or that we may not read, is left out.
     pub(crate) fn read(named: Option<&Path>) -> Result<Self, Failure> {
         let mut layers = Layers::default();
-        let mut notes = Vec::new();
         match named {
             Some(path) => {
-                let text = std::fs::read_to_string(path).map_err(|error| cannot_use(path).because(&error))?;
-                layers.add(path, &text)?;
+                let (text, voice) = contents(path).map_err(|error| cannot_use(path).because(&error))?;
+                layers.add(path, &text, voice)?;
             }
             None => {
-                for path in usual_files() {
-                    match std::fs::read_to_string(&path) {
-                        Ok(text) => layers.add(&path, &text)?,
-                        Err(error)
-                            if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {}
-                        Err(error) => {
-                            notes.push(message::cannot_read_configuration(shown(&path), chain(&error)));
-                        }
-                    }
+                layers.add_if_there(Path::new(MACHINE_FILE), Voice::Machine)?;
+                if let Some(path) = user_file() {
+                    layers.add_if_there(&path, Voice::User)?;
                 }
             }
         }
         let limits = Limits::with_changes(&layers.limits)
             .map_err(|error| cannot_use(named.unwrap_or(Path::new(MACHINE_FILE))).because(&error))?;
-        if layers.command_lines_are_open {
-            notes.push(message::command_lines_stay_closed());
-        }
-        Ok(Self { limits, notes })
+        let Layers { command_lines_are_open, notes, .. } = layers;
+        Ok(Self { limits, command_lines_are_open, notes })
     }
 }
 
-/// Returns the files of the machine and of the user, the stronger last.
-fn usual_files() -> Vec<PathBuf> {
+/// Returns what a file says, and for whom it may speak.
+fn contents(path: &Path) -> io::Result<(String, Voice)> {
+    let mut file = File::open(path)?;
+    let metadata = file.metadata()?;
+    let mut text = String::new();
+    file.read_to_string(&mut text)?;
+    Ok((text, voice(metadata.uid(), metadata.mode())))
+}
+
+/// Returns for whom a file speaks that has this owner and mode.
+fn voice(owner: u32, mode: u32) -> Voice {
+    const WRITABLE_BY_OTHERS: u32 = 0o022;
+    if owner == 0 && mode & WRITABLE_BY_OTHERS == 0 { Voice::Machine } else { Voice::User }
+}
+
+/// Returns the user's own file, if he can have one.
+fn user_file() -> Option<PathBuf> {
     let absolute = |path: PathBuf| path.is_absolute().then_some(path);
     let variable = |name: &str| std::env::var_os(name).map(PathBuf::from).and_then(absolute);
-    let user = variable("XDG_CONFIG_HOME").or_else(|| variable("HOME").map(|home| home.join(".config")));
-    let mut files = vec![PathBuf::from(MACHINE_FILE)];
-    files.extend(user.map(|folder| folder.join("gpuwhy/gpuwhy.toml")));
-    files
+    let folder = variable("XDG_CONFIG_HOME").or_else(|| variable("HOME").map(|home| home.join(".config")));
+    folder.map(|folder| folder.join("gpuwhy/gpuwhy.toml"))
 }
 
 impl Layers {
+    /// Lays the values of one of the usual files over those before, with no more of a voice than it is given.
+    fn add_if_there(&mut self, path: &Path, at_most: Voice) -> Result<(), Failure> {
+        match contents(path) {
+            Ok((text, Voice::Machine)) => self.add(path, &text, at_most)?,
+            Ok((text, Voice::User)) => self.add(path, &text, Voice::User)?,
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {}
+            Err(error) => {
+                self.notes.push(message::cannot_read_configuration(shown(path), chain(&error)));
+            }
+        }
+        Ok(())
+    }
+
     /// Lays the values of a file over those before.
-    fn add(&mut self, path: &Path, text: &str) -> Result<(), Failure> {
+    fn add(&mut self, path: &Path, text: &str, voice: Voice) -> Result<(), Failure> {
         let tables: toml::Table = text.parse().map_err(|error| cannot_use(path).because(&error))?;
         for (name, value) in tables {
             if !TABLES.contains(&name.as_str()) {
@@ -95,7 +125,7 @@ impl Layers {
             };
             match name.as_str() {
                 "limits" => self.add_limits(path, table)?,
-                "privacy" => self.add_privacy(path, &table)?,
+                "privacy" => self.add_privacy(path, &table, voice)?,
                 _ => {}
             }
         }
@@ -117,16 +147,19 @@ impl Layers {
         Ok(())
     }
 
-    fn add_privacy(&mut self, path: &Path, table: &toml::Table) -> Result<(), Failure> {
+    fn add_privacy(&mut self, path: &Path, table: &toml::Table, voice: Voice) -> Result<(), Failure> {
         for (name, value) in table {
             if name != "command_lines" {
                 return Err(unknown_setting(path, "privacy", name, vec!["command_lines".to_owned()]));
             }
-            self.command_lines_are_open = match value.as_str() {
-                Some("open") => true,
-                Some("owner") => false,
+            match (value.as_str(), voice) {
+                (Some("open"), Voice::Machine) => self.command_lines_are_open = true,
+                (Some("open"), Voice::User) => {
+                    self.notes.push(message::command_lines_stay_closed(shown(path)));
+                }
+                (Some("owner"), _) => self.command_lines_are_open = false,
                 _ => return Err(cannot_use(path).because_of(message::bad_privacy())),
-            };
+            }
         }
         Ok(())
     }
@@ -157,12 +190,12 @@ fn shown(path: &Path) -> String {
 mod tests {
     use std::path::Path;
 
-    use super::Layers;
+    use super::{Layers, Voice, voice};
 
-    fn layers(texts: &[&str]) -> Result<Layers, crate::failure::Failure> {
+    fn layers(texts: &[(&str, Voice)]) -> Result<Layers, crate::failure::Failure> {
         let mut layers = Layers::default();
-        for text in texts {
-            layers.add(Path::new("x.toml"), text)?;
+        for (text, voice) in texts {
+            layers.add(Path::new("x.toml"), text, *voice)?;
         }
         Ok(layers)
     }
@@ -170,13 +203,35 @@ mod tests {
     #[test]
     fn later_files_lie_over_earlier_ones() {
         let both = layers(&[
-            "[limits]\nidle_reserved_s = 8\ninit_slow_s = 3\n[privacy]\ncommand_lines = 'open'\n[serve]\nport = 1",
-            "[limits]\nidle_reserved_s = 9.5",
+            ("[limits]\nidle_reserved_s = 8\ninit_slow_s = 3\n[serve]\nport = 1", Voice::Machine),
+            ("[limits]\nidle_reserved_s = 9.5", Voice::User),
         ])
         .unwrap();
         assert_eq!(both.limits["idle_reserved_s"].as_float(), Some(9.5));
         assert_eq!(both.limits["init_slow_s"].as_integer(), Some(3));
-        assert!(both.command_lines_are_open);
+    }
+
+    #[test]
+    fn only_root_opens_command_lines_and_everybody_can_close_them() {
+        const OPEN: &str = "[privacy]\ncommand_lines = 'open'";
+        const OWNER: &str = "[privacy]\ncommand_lines = 'owner'";
+        for (files, is_open, notes) in [
+            (&[(OPEN, Voice::Machine)][..], true, 0),
+            (&[(OPEN, Voice::User)], false, 1),
+            (&[(OPEN, Voice::Machine), (OWNER, Voice::User)], false, 0),
+            (&[(OWNER, Voice::Machine), (OPEN, Voice::User)], false, 1),
+        ] {
+            let layers = layers(files).unwrap();
+            assert_eq!((layers.command_lines_are_open, layers.notes.len()), (is_open, notes), "{files:?}");
+        }
+    }
+
+    #[test]
+    fn a_file_speaks_for_the_machine_if_only_root_can_write_it() {
+        assert_eq!(voice(0, 0o100_644), Voice::Machine);
+        assert_eq!(voice(0, 0o100_664), Voice::User);
+        assert_eq!(voice(0, 0o100_646), Voice::User);
+        assert_eq!(voice(1000, 0o100_600), Voice::User);
     }
 
     #[test]
@@ -190,7 +245,7 @@ mod tests {
             "[privacy]\ncommand_line = 'open'",
             "[limits",
         ] {
-            assert!(layers(&[text]).is_err(), "{text}");
+            assert!(layers(&[(text, Voice::Machine)]).is_err(), "{text}");
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The binary as people and scripts call it: exit codes, messages, languages, recordings, pipes.
 
 use std::io::{Read as _, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
@@ -194,6 +195,18 @@ fn a_machine_that_shows_nothing_gets_an_answer_and_2() {
 }
 
 #[test]
+fn where_there_is_nothing_to_watch_nobody_waits_unless_he_wants_to() {
+    let empty = tempfile::tempdir().unwrap();
+    let window = |arguments: &[&str]| {
+        let mut command = gpuwhy(empty.path());
+        let (_, json, _) = run(command.args(places(empty.path())).arg("--json").args(arguments));
+        report(&json).window_s
+    };
+    assert!(window(&[]).abs() < 1e-9);
+    assert!(window(&["--for", "1s"]) >= 1.0);
+}
+
+#[test]
 fn the_language_follows_the_locale_and_the_option() {
     let (folder, recorded) = recording();
     let text = |locale: &str, arguments: &[&str]| {
@@ -306,8 +319,10 @@ fn settings_are_used_or_named() {
     assert_eq!(changed[0].limit, "idle_reserved_s");
 
     std::fs::write(&settings, "[privacy]\ncommand_lines = 'open'\n").unwrap();
+    // A file that everybody can write does not speak for root.
+    std::fs::set_permissions(&settings, std::fs::Permissions::from_mode(0o666)).unwrap();
     let (_, _, errors) = run(gpuwhy(folder.path()).args(["--replay", &recorded, "--config"]).arg(&settings));
-    assert!(errors.contains("has no effect in this version"), "a setting that is not used is said: {errors}");
+    assert!(errors.contains("has no effect: other people's"), "a setting that is not used is said: {errors}");
 
     std::fs::write(&settings, "[limits]\nidle_reserved = 8\n").unwrap();
     let (code, _, errors) =

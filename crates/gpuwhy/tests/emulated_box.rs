@@ -2,6 +2,8 @@
 //! says.
 
 use std::io::{BufRead as _, BufReader};
+use std::os::unix::fs::{PermissionsExt as _, chown};
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
@@ -28,6 +30,9 @@ const SECRETS: [&str; 6] = [
     "wandbsecretvalue",
     "WANDB_API_KEY",
 ];
+
+/// The number of an ordinary user.
+const NOBODY: u32 = 65534;
 
 /// A box with two cards; a process holds card 0.
 struct HeldBox {
@@ -71,6 +76,31 @@ impl HeldBox {
             .arg("--journal")
             .arg(self.folder.path().join("kmsg"))
             .args(arguments)
+            .stdin(Stdio::null())
+            .output()
+            .expect("our binary starts")
+    }
+
+    /// Runs gpuwhy as somebody else than the holder's owner, who can reach the box.
+    fn gpuwhy_as_nobody(&self, arguments: &[&str]) -> Output {
+        let program = self.folder.path().join("gpuwhy");
+        std::fs::copy(env!("CARGO_BIN_EXE_gpuwhy"), &program).expect("the disk has room");
+        let state = std::fs::canonicalize(self.directory.state_file()).expect("the box is up");
+        for (path, mode) in [(self.folder.path(), 0o755), (&state, 0o666)] {
+            std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).expect("it is ours");
+        }
+        Command::new(program)
+            .env_clear()
+            .env("LC_ALL", "C")
+            .env("XDG_CONFIG_HOME", self.folder.path().join("settings"))
+            .arg("--nvml-lib")
+            .arg(self.directory.library())
+            .arg("--journal")
+            .arg(self.folder.path().join("kmsg"))
+            .args(arguments)
+            .uid(NOBODY)
+            .gid(NOBODY)
+            .current_dir("/")
             .stdin(Stdio::null())
             .output()
             .expect("our binary starts")
@@ -145,6 +175,57 @@ fn secrets_are_in_no_output_and_no_recording() {
     let (_, recorded) = &seen[seen.len() - 2];
     assert!(recorded.contains("hold_card") && recorded.contains("--lr=0.1"), "{recorded}");
     assert!(recorded.contains("--api-key=***"), "{recorded}");
+}
+
+#[test]
+fn only_roots_settings_open_other_peoples_command_lines() {
+    if !rustix::process::geteuid().is_root() {
+        println!("skipped: needs root");
+        return;
+    }
+    let held = HeldBox::up();
+    let settings = |name: &str, owner: u32| {
+        let path = held.folder.path().join(name);
+        std::fs::create_dir_all(path.parent().expect("it is in a folder")).expect("the disk has room");
+        std::fs::write(&path, "[privacy]\ncommand_lines = \"open\"\n").expect("the disk has room");
+        chown(&path, Some(owner), Some(owner)).expect("we are root");
+        path.display().to_string()
+    };
+    let of_root = settings("root.toml", 0);
+    let of_nobody = settings("nobody.toml", NOBODY);
+    let recording = |name: &str| {
+        let path = held.folder.path().join(name);
+        std::fs::File::create(&path).expect("the disk has room");
+        chown(&path, Some(NOBODY), Some(NOBODY)).expect("we are root");
+        path
+    };
+    let record = |arguments: &[&str], to: &Path| {
+        let to_name = to.display().to_string();
+        let output = held.gpuwhy_as_nobody(&[&["--once", "--record", &to_name], arguments].concat());
+        (unpacked(to), text(&output.stderr))
+    };
+
+    let (opened, said) = record(&["--config", &of_root], &recording("opened.zst"));
+    assert_eq!(said, "");
+    assert!(opened.contains("--lr=0.1") && opened.contains("--api-key=***"), "{opened}");
+    for secret in SECRETS {
+        assert!(!opened.contains(secret), "{secret}: {opened}");
+    }
+
+    let (closed, said) = record(&[], &recording("closed.zst"));
+    assert_eq!(said, "");
+    assert!(closed.contains("hold_card") && !closed.contains("--lr=0.1"), "{closed}");
+
+    let refusal = "has no effect: other people's command lines are for root to open";
+    let (closed, said) = record(&["--config", &of_nobody], &recording("refused.zst"));
+    assert!(said.starts_with("note: ") && said.contains(refusal), "{said}");
+    assert!(closed.contains("hold_card") && !closed.contains("--lr=0.1"), "{closed}");
+
+    // A user's own file has no say for others, whoever wrote it.
+    settings("settings/gpuwhy/gpuwhy.toml", 0);
+    let (closed, said) = record(&[], &recording("own.zst"));
+    assert!(said.contains(refusal), "{said}");
+    assert!(!closed.contains("--lr=0.1"), "{closed}");
 }
 
 #[test]

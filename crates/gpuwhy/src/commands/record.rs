@@ -40,7 +40,7 @@ pub(crate) fn run(
     }
     let mut recording = Recording::begin(&options.file)?;
     let is_interrupted = interruption();
-    let mut observer = live::observer(&everywhere.places);
+    let mut observer = live::observer(&everywhere.places, &configuration);
     let mut line = RecordingLine::new(speech);
     let interval = Look::default().interval;
     let waits_since = Instant::now();

@@ -1,11 +1,11 @@
 //! `gpuwhy`, `gpuwhy why`: looks at this machine or at a recording, and answers.
 
 use std::path::Path;
-use std::time::Duration;
 
 use gpuwhy_model::scene::{Scene, SourceKind};
 use gpuwhy_model::window::window;
 use gpuwhy_render::message;
+use gpuwhy_sources::Look;
 
 use super::answer::answer;
 use super::record::Recording;
@@ -13,7 +13,7 @@ use crate::arguments::{EverywhereOptions, WhyOptions};
 use crate::configuration::Configuration;
 use crate::failure::Failure;
 use crate::input::is_standard;
-use crate::input::live::{self, DEFAULT_WINDOW};
+use crate::input::live;
 use crate::input::recorded::{self, Cut};
 use crate::output;
 use crate::speech::Speech;
@@ -35,7 +35,7 @@ pub(crate) fn run(
     let subject = Subject::asked_for(&options.subject);
     let scene = match &options.replay {
         Some(path) => recorded_scene(path, options, speech)?,
-        None => live_scene(options, everywhere, speech)?,
+        None => live_scene(options, everywhere, &configuration, speech)?,
     };
     answer(&scene, &configuration.limits, subject.as_ref(), options.json, speech)
 }
@@ -50,6 +50,7 @@ fn recorded_scene(path: &Path, options: &WhyOptions, speech: &Speech) -> Result<
 fn live_scene(
     options: &WhyOptions,
     everywhere: &EverywhereOptions,
+    configuration: &Configuration,
     speech: &Speech,
 ) -> Result<Scene, Failure> {
     if options.record.as_deref().is_some_and(is_standard) {
@@ -57,9 +58,8 @@ fn live_scene(
     }
     // A file that cannot be written is found out before, not after looking.
     let recording = options.record.as_deref().map(Recording::begin).transpose()?;
-    let length = if options.once { Duration::ZERO } else { options.duration.unwrap_or(DEFAULT_WINDOW) };
-    let mut observer = live::observer(&everywhere.places);
-    let samples = live::samples(&mut observer, length, speech);
+    let mut observer = live::observer(&everywhere.places, configuration);
+    let samples = live::samples(&mut observer, &wanted_look(options), speech);
     if let Some(mut recording) = recording {
         for sample in &samples {
             recording.add(sample)?;
@@ -67,4 +67,15 @@ fn live_scene(
         recording.end()?;
     }
     Ok(window(&samples))
+}
+
+/// Returns how to look. Who names a length gets it, also where there is nothing to watch: something may come.
+fn wanted_look(options: &WhyOptions) -> Look {
+    if options.once {
+        return Look::ONCE;
+    }
+    match options.duration {
+        Some(window) => Look { window, ..Look::default() },
+        None => Look { may_end_early: true, ..Look::default() },
+    }
 }

@@ -1,19 +1,15 @@
 //! Samples of this machine, now.
 
-use std::time::Duration;
-
 use gpuwhy_model::sample::Sample;
 use gpuwhy_sources::{Look, Observer, Options, Roots, look};
 
 use crate::arguments::PlaceOptions;
+use crate::configuration::Configuration;
 use crate::progress::LookingLine;
 use crate::speech::Speech;
 
-/// How long is looked unless told otherwise.
-pub(crate) const DEFAULT_WINDOW: Duration = Duration::from_secs(5);
-
 /// Begins to look at this machine.
-pub(crate) fn observer(places: &PlaceOptions) -> Observer {
+pub(crate) fn observer(places: &PlaceOptions, configuration: &Configuration) -> Observer {
     let usual = Roots::default();
     let roots = Roots {
         proc: places.proc.clone().unwrap_or(usual.proc),
@@ -23,13 +19,14 @@ pub(crate) fn observer(places: &PlaceOptions) -> Observer {
         nvml_library: places.nvml_lib.clone(),
         kernel_log: places.journal.clone(),
     };
-    Observer::start(roots, Options::default())
+    let command_lines_are_open = configuration.command_lines_are_open;
+    Observer::start(roots, Options { command_lines_are_open, ..Options::default() })
 }
 
-/// Looks at this machine for a while, or once if the window is zero; says on a terminal how long it still takes.
-pub(crate) fn samples(observer: &mut Observer, window: Duration, speech: &Speech) -> Vec<Sample> {
-    let mut line = LookingLine::new(window, speech);
-    let samples = look(observer, &Look { window, ..Look::default() }, &mut |progress| line.show(&progress));
+/// Looks at this machine and says on a terminal how long it still takes.
+pub(crate) fn samples(observer: &mut Observer, wanted: &Look, speech: &Speech) -> Vec<Sample> {
+    let mut line = LookingLine::new(wanted.window, speech);
+    let samples = look(observer, wanted, &mut |progress| line.show(&progress));
     line.clear();
     samples
 }
