@@ -7,7 +7,8 @@ use gpuwhy_model::limits::Limits;
 use gpuwhy_model::process::{Pid, ProcessKey};
 use gpuwhy_model::reading::{Access, Failure, Reading};
 use gpuwhy_model::sample::{
-    CardMemory, ClientKind, KernelLine, PciDevice, PowerLimits, ProcessState, StuckCall, TimedValue,
+    CardMemory, ClientKind, KernelFact, KernelLine, PciDevice, PowerLimits, ProcessState, StuckCall,
+    TimedValue,
 };
 use gpuwhy_model::scene::{Card, Client, Process, Scene, StateShares, WaitChannel, Window, Workload};
 use gpuwhy_model::trend::Trend;
@@ -154,6 +155,7 @@ fn process(pid: u32) -> impl Strategy<Value = Process> {
                 group: Pid(parent),
                 session: Pid(parent),
                 state,
+                role: gpuwhy_knowledge::role(name),
                 name: name.to_owned(),
                 command: Reading::Known(CommandLine::masked(["python3", "train.py"])),
                 environment: variable.map(|variable| {
@@ -194,13 +196,13 @@ fn stuck_call() -> impl Strategy<Value = StuckCall> {
 fn scene() -> impl Strategy<Value = Scene> {
     let cards = (0_u32..5).prop_flat_map(|number| (0..number).map(card).collect::<Vec<_>>());
     let processes = (90_u32..106).prop_flat_map(|end| (90..end).map(process).collect::<Vec<_>>());
-    let line = prop_oneof![
-        Just("NVRM: Xid (PCI:0000:01:00): 79, GPU has fallen off the bus."),
-        Just("NVRM: Xid (PCI:0000:02:00): 119, Timeout"),
-        Just("NVRM: Xid (")
-    ];
+    let xid = |pci_address: &str, number| {
+        let pci_address = pci_address.to_owned();
+        Just(Some(KernelFact::Xid { pci_address, number, pid: None, name: None }))
+    };
+    let fact = prop_oneof![xid("0000:01:00.0", 79), xid("0000:02:00.0", 119), Just(None)];
     (
-        (cards, processes, reading(vec(line, 0..3)), vec(stuck_call(), 0..2)),
+        (cards, processes, reading(vec(fact, 0..3)), vec(stuck_call(), 0..2)),
         (
             prop_oneof![Just(0.0_f64), Just(5.0), Just(60.0)],
             reading(Just(())),
@@ -208,17 +210,14 @@ fn scene() -> impl Strategy<Value = Scene> {
             any::<bool>(),
         ),
     )
-        .prop_map(|((cards, processes, lines, stuck), (span_s, library, bus, initial))| {
+        .prop_map(|((cards, processes, facts, stuck), (span_s, library, bus, initial))| {
             let mut scene = Scene {
                 window: Window { span_s, samples: if span_s > 0.0 { 11 } else { 1 }, ..Window::default() },
                 workloads: workloads(&cards, &processes),
                 cards,
                 processes,
-                events: lines.map(|lines| {
-                    lines
-                        .into_iter()
-                        .map(|text| KernelLine { text: text.to_owned(), ..KernelLine::default() })
-                        .collect()
+                events: facts.map(|facts| {
+                    facts.into_iter().map(|fact| KernelLine { fact, ..KernelLine::default() }).collect()
                 }),
                 ..Scene::default()
             };

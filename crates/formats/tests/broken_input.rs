@@ -65,9 +65,7 @@ fn read_as_everything(bytes: &[u8]) {
     let _ = proc::hexadecimal(bytes);
     for line in kernel_log::kmsg_records(bytes).flatten() {
         let _ = kernel_log::is_about_cards(&line.text);
-        let _ = kernel_log::xid(&line.text);
-        let _ = kernel_log::hung_task(&line.text);
-        let _ = kernel_log::fallen_off_the_bus(&line.text);
+        let _ = kernel_log::fact(&line.text);
     }
     let _ = recognise(bytes);
     let _ = recording::Reader::new(bytes).map(Iterator::count);

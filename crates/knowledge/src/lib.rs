@@ -5,6 +5,7 @@
 mod card;
 mod clock_reason;
 mod nvml_error;
+mod owner;
 mod pattern;
 mod process_name;
 mod source;
@@ -15,7 +16,8 @@ mod xid;
 pub use card::{CardFact, card, cards};
 pub use clock_reason::{ClockReasonFact, clock_reason, clock_reasons};
 pub use nvml_error::{NvmlErrorFact, nvml_error, nvml_errors};
-pub use process_name::{Role, is_launcher_module, is_spawned_worker, rank_variables, role, role_of};
+pub use owner::{job_variables, owner};
+pub use process_name::{rank_variables, role, role_of, runs_scripts};
 pub use source::source;
 pub use wait_channel::{Wait, wait};
 pub use xid::{FirstAction, Severity, XidFact, xid, xids};

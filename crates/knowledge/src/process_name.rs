@@ -2,6 +2,7 @@
 
 use std::sync::OnceLock;
 
+use gpuwhy_model::sample::ProcessRole;
 use serde::Deserialize;
 
 use crate::pattern::is_one_of;
@@ -9,57 +10,20 @@ use crate::pattern::is_one_of;
 /// The kernel keeps this many bytes of a name.
 const KEPT_NAME: usize = 15;
 
-/// What a process or thread is for, by its name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Role {
-    /// Loads and prepares data.
-    Loader,
-    /// Main thread of a training program.
-    Main,
-    /// Drives the card.
-    Driving,
-    /// Collective communication.
-    Communication,
-    /// Starts the ranks of a job.
-    Launcher,
-    /// Serves a model.
-    Server,
-    /// Belongs to a run and neither loads data nor computes.
-    Helper,
-    /// A shell, or what runs a command as somebody else.
-    Shell,
-    /// Keeps terminals alive.
-    Multiplexer,
-    /// A notebook server or the remote end of an editor.
-    Notebook,
-    /// Remote logins, timers.
-    SessionManager,
-    /// Adopts processes whose parent has ended.
-    Init,
-    /// Stands between a container and the machine.
-    ContainerShim,
-    /// Screens and desktops.
-    Display,
-    /// Looks after cards.
-    CardService,
-    /// Runs other people's work on a node.
-    NodeService,
-}
-
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Names {
     role: Vec<RoleNames>,
     launcher_modules: List,
-    spawned_worker: Arguments,
+    argument: Vec<RoleArguments>,
+    script_runners: List,
     rank_environment: List,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RoleNames {
-    role: Role,
+    role: ProcessRole,
     names: Vec<String>,
 }
 
@@ -71,8 +35,11 @@ struct List {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Arguments {
-    arguments: Vec<String>,
+struct RoleArguments {
+    role: ProcessRole,
+    /// In how many of the first arguments; none: in any.
+    first: Option<usize>,
+    parts: Vec<String>,
 }
 
 fn names() -> &'static Names {
@@ -97,44 +64,64 @@ fn kept(name: &str) -> &str {
 }
 
 /// Returns the role that a name stands for: `comm`, or the file name of a program.
-pub fn role(name: &str) -> Option<Role> {
+pub fn role(name: &str) -> Option<ProcessRole> {
     let name = kept(name);
     names().role.iter().find(|role| is_one_of(name, &role.names)).map(|role| role.role)
 }
 
-/// Returns the role of a process by its name, else by the file name in its first argument, else by the script that an
-/// interpreter runs (`python3 /usr/bin/torchrun …`) or the module after `-m`.
-pub fn role_of(name: &str, arguments: &[String]) -> Option<Role> {
-    let file_name = |path: &str| role(path.rsplit('/').next().unwrap_or(path));
-    let of_arguments = || {
-        let program = arguments.first().and_then(|program| file_name(program));
-        let script = || {
-            let is_interpreted = arguments.first().is_some_and(|program| is_interpreter(program));
-            is_interpreted.then(|| arguments.get(1).and_then(|script| file_name(script))).flatten()
-        };
-        let module = || is_launcher_module(arguments).then_some(Role::Launcher);
-        program.or_else(script).or_else(module)
-    };
-    role(name).filter(|role| *role != Role::Main).or_else(of_arguments).or_else(|| role(name))
+/// Returns the role of a process by its name, else by its first argument, else by the script that an interpreter runs
+/// (`python3 /usr/bin/torchrun …`), the module after `-m`, or what else the arguments hold.
+pub fn role_of(name: &str, arguments: &[String]) -> Option<ProcessRole> {
+    let by_name = role(name);
+    by_name
+        .filter(|role| says_enough(*role))
+        .or_else(|| role_by_program(arguments))
+        .or_else(|| is_launcher_module(arguments).then_some(ProcessRole::Launcher))
+        .or_else(|| role_by_parts(arguments))
+        .or(by_name)
 }
 
-/// Returns whether a program runs scripts of the language that launchers and servers are written in.
-fn is_interpreter(program: &str) -> bool {
-    program.rsplit('/').next().is_some_and(|name| name.starts_with("python") || name.starts_with("pypy"))
+/// Returns whether a name tells more than that the process runs a program of its language.
+const fn says_enough(role: ProcessRole) -> bool {
+    !matches!(role, ProcessRole::Main | ProcessRole::Interpreter)
+}
+
+/// Returns the role by the program in the arguments, or the script that it runs.
+fn role_by_program(arguments: &[String]) -> Option<ProcessRole> {
+    let program = arguments.first()?;
+    // A rewritten title is no path, and may hold one.
+    let by_program = role(program).or_else(|| role(file_name(program)));
+    match by_program {
+        Some(ProcessRole::Interpreter) => {
+            arguments.get(1).and_then(|script| role(file_name(script))).filter(|role| says_enough(*role))
+        }
+        other => other.filter(|role| says_enough(*role)),
+    }
+}
+
+fn role_by_parts(arguments: &[String]) -> Option<ProcessRole> {
+    let holds = |row: &&RoleArguments| {
+        let read = row.first.unwrap_or(arguments.len());
+        arguments.iter().take(read).any(|argument| row.parts.iter().any(|part| argument.contains(part)))
+    };
+    names().argument.iter().find(holds).map(|row| row.role)
+}
+
+fn file_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+/// Returns whether a program runs a script whose name says more than its own.
+pub fn runs_scripts(program: &str) -> bool {
+    is_one_of(file_name(program), &names().script_runners.names)
 }
 
 /// Returns whether the arguments start a module that starts the ranks of a job (`python -m torch.distributed.run`).
-pub fn is_launcher_module(arguments: &[String]) -> bool {
+fn is_launcher_module(arguments: &[String]) -> bool {
     let modules = &names().launcher_modules.names;
     arguments
         .windows(2)
         .any(|pair| pair[0] == "-m" && modules.iter().any(|module| pair[1].starts_with(module)))
-}
-
-/// Returns whether the arguments are those of a worker that Python's multiprocessing spawned.
-pub fn is_spawned_worker(arguments: &[String]) -> bool {
-    let marks = &names().spawned_worker.arguments;
-    arguments.iter().any(|argument| marks.iter().any(|mark| argument.contains(mark)))
 }
 
 /// Returns the variables that only a launcher of ranks sets.
@@ -144,7 +131,7 @@ pub fn rank_variables() -> &'static [String] {
 
 #[cfg(test)]
 mod tests {
-    use super::{Role, is_launcher_module, is_spawned_worker, names, rank_variables, role, role_of};
+    use super::{ProcessRole as Role, names, rank_variables, role, role_of, runs_scripts};
 
     fn arguments(line: &str) -> Vec<String> {
         line.split(' ').map(str::to_owned).collect()
@@ -174,11 +161,19 @@ mod tests {
             ("tmux: server", Some(Role::Multiplexer)),
             ("sshd", Some(Role::SessionManager)),
             ("systemd", Some(Role::Init)),
+            ("tini", Some(Role::ContainerInit)),
+            ("raylet", Some(Role::NodeService)),
+            ("ray::TrainWorker.run", Some(Role::SpawnedWorker)),
+            ("VLLM::EngineCore", Some(Role::ServerWorker)),
+            ("sglang::scheduler_TP0", Some(Role::ServerWorker)),
+            ("ipykernel_launcher", Some(Role::NotebookKernel)),
+            ("gnome-terminal-server", Some(Role::Display)),
+            ("python3.11", Some(Role::Interpreter)),
             ("containerd-shim-runc-v2", Some(Role::ContainerShim)),
             ("containerd-shim", Some(Role::ContainerShim)),
             ("nvidia-persiste", Some(Role::CardService)),
             ("nvidia-persistenced", Some(Role::CardService)),
-            ("python", None),
+            ("train", None),
             ("", None),
         ] {
             assert_eq!(role(name), expected, "{name}");
@@ -193,7 +188,19 @@ mod tests {
             ("pt_main_thread", "/opt/venv/bin/python /opt/venv/bin/torchrun t.py", Some(Role::Launcher)),
             ("pt_main_thread", "python train.py", Some(Role::Main)),
             ("python3", "/usr/bin/python3 /usr/bin/jupyter-lab", Some(Role::Notebook)),
-            ("python", "python train.py --logger bash", None),
+            ("python", "python train.py --logger bash", Some(Role::Interpreter)),
+            ("python3", "python3 -m ipykernel_launcher -f k.json", Some(Role::NotebookKernel)),
+            ("pt_main_thread", "python -m vllm.entrypoints.openai.api_server", Some(Role::Server)),
+            ("python3", "python3 train.py --name vllm-baseline", Some(Role::Interpreter)),
+            ("python3", "ray::f(/a/b)", Some(Role::SpawnedWorker)),
+            ("python3", "python3 -c from|multiprocessing.resource_tracker|import|main", Some(Role::Helper)),
+            (
+                "pt_main_thread",
+                "python -c from|multiprocessing.spawn|import|spawn_main --multiprocessing-fork",
+                Some(Role::SpawnedWorker),
+            ),
+            ("pt_data_worker", "python train.py", Some(Role::Loader)),
+            ("python", "python -m", Some(Role::Interpreter)),
             ("cat", "cat torchrun", None),
         ] {
             assert_eq!(role_of(name, &arguments(line)), expected, "{line}");
@@ -201,11 +208,8 @@ mod tests {
     }
 
     #[test]
-    fn spawned_workers_are_known_by_their_arguments() {
-        assert!(is_spawned_worker(&arguments(
-            "python -c from|multiprocessing.spawn|import|spawn_main --multiprocessing-fork"
-        )));
-        assert!(!is_spawned_worker(&arguments("python train.py")));
-        assert!(!is_launcher_module(&arguments("python -m")));
+    fn scripts_say_more_than_what_runs_them() {
+        assert!(runs_scripts("/usr/bin/python3.11") && runs_scripts("bash") && runs_scripts("torchrun"));
+        assert!(!runs_scripts("/opt/vllm/bin/vllm") && !runs_scripts("shred"));
     }
 }

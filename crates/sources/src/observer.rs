@@ -3,12 +3,11 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use gpuwhy_formats::kernel_log::{hung_task, is_rpc_timeout, xid};
 use gpuwhy_formats::proc::{users, whole_number};
 use gpuwhy_model::process::Pid;
 use gpuwhy_model::reading::{Access, Reading};
 use gpuwhy_model::sample::{
-    CardSample, KernelLine, MachineSample, NvmlSample, ProcessTable, Sample, Section,
+    CardSample, KernelFact, KernelLine, MachineSample, NvmlSample, ProcessTable, Sample, Section,
 };
 
 use crate::clock;
@@ -240,8 +239,11 @@ fn init_limit(lines: &Section<Vec<KernelLine>>) -> Duration {
     let is_fault = |line: &KernelLine| {
         let age =
             Duration::from_nanos(lines.read.boot_ns).saturating_sub(Duration::from_micros(line.boot_us));
-        let text = line.text.as_str();
-        age <= FRESH && (xid(text).is_some() || is_rpc_timeout(text) || hung_task(text).is_some())
+        let speaks_of_trouble = matches!(
+            line.fact,
+            Some(KernelFact::Xid { .. } | KernelFact::HungTask { .. } | KernelFact::RpcTimeout)
+        );
+        age <= FRESH && speaks_of_trouble
     };
     let has_fault = lines.value.known().is_some_and(|lines| lines.iter().any(is_fault));
     if has_fault { INIT_LIMIT_AFTER_FAULT } else { INIT_LIMIT }
@@ -281,25 +283,24 @@ mod tests {
     use gpuwhy_model::process::Pid;
     use gpuwhy_model::reading::{Failure, Reading};
     use gpuwhy_model::sample::{
-        CardClient, CardMemory, CardSample, ClientKind, KernelLine, NvmlSample, ReadTime, Section,
+        CardClient, CardMemory, CardSample, ClientKind, KernelFact, KernelLine, NvmlSample, ReadTime, Section,
     };
     use gpuwhy_model::units::Bytes;
 
     #[test]
     fn a_fresh_fault_shortens_the_wait_for_the_driver() {
-        let log = |text: &str, age_s: u64| Section {
+        let log = |fact: Option<KernelFact>, age_s: u64| Section {
             read: ReadTime { boot_ns: 10_000_000_000_000, ..ReadTime::default() },
             value: Reading::Known(vec![KernelLine {
                 boot_us: 10_000_000_000 - age_s * 1_000_000,
-                text: text.to_owned(),
+                fact,
                 ..KernelLine::default()
             }]),
         };
-        let xid =
-            "NVRM: Xid (PCI:0000:65:00): 119, pid=1, name=x, Timeout after 6s of waiting for RPC response";
-        assert_eq!(init_limit(&log(xid, 60)), INIT_LIMIT_AFTER_FAULT);
-        assert_eq!(init_limit(&log(xid, 3600)), INIT_LIMIT);
-        assert_eq!(init_limit(&log("nvidia: loading out-of-tree module taints kernel.", 60)), INIT_LIMIT);
+        assert_eq!(init_limit(&log(Some(KernelFact::RpcTimeout), 60)), INIT_LIMIT_AFTER_FAULT);
+        assert_eq!(init_limit(&log(Some(KernelFact::RpcTimeout), 3600)), INIT_LIMIT);
+        assert_eq!(init_limit(&log(Some(KernelFact::ModuleRefused), 60)), INIT_LIMIT);
+        assert_eq!(init_limit(&log(None, 60)), INIT_LIMIT);
         assert_eq!(init_limit(&Section::default()), INIT_LIMIT);
     }
 

@@ -36,14 +36,18 @@ pub(crate) fn culprits(scene: &Scene, holders: &[Holder<'_>]) -> Vec<Culprit> {
 
 /// Makes a culprit of a process.
 pub(crate) fn of_process(process: &Process) -> Culprit {
-    let environment = process.environment.known();
+    let owner = process.owner.clone();
     Culprit {
         process: Some(process.key.clone()),
         pid: Some(process.key.pid),
         user: process.user.known().cloned(),
         command: process.command.known().cloned(),
         name: Some(names::called(process)),
-        job: environment.and_then(|environment| environment.get("SLURM_JOB_ID")).cloned(),
+        container: owner.container,
+        pod: owner.pod,
+        job: owner.job,
+        unit: owner.unit,
+        session: owner.session,
         ..nobody()
     }
 }

@@ -2,68 +2,56 @@
 
 use gpuwhy_knowledge::Severity;
 use gpuwhy_model::limits::Limits;
-use gpuwhy_model::sample::KernelLine;
+use gpuwhy_model::sample::{KernelFact, KernelLine};
 use gpuwhy_model::scene::Scene;
-
-use super::cards::slot;
 
 /// Numbers of driver errors after which calls hang.
 const HANGING_XIDS: &[u32] = &[46, 62, 109, 110, 119, 120, 143, 158, 167, 175];
 
 /// The driver error that means a card has fallen off the bus.
-pub(crate) const FALLEN_OFF: u32 = 79;
+const FALLEN_OFF: u32 = 79;
 
-/// A driver error of the kernel log: `NVRM: Xid (PCI:0000:65:00): 79, …`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Xid {
-    pub(crate) slot: String,
-    pub(crate) number: u32,
-}
-
-impl Xid {
-    /// Returns whether a program caused it, or it only keeps the books.
-    pub(crate) fn is_harmless(&self) -> bool {
-        gpuwhy_knowledge::xid(self.number).is_some_and(|fact| {
-            matches!(fact.severity, Severity::None | Severity::Info | Severity::Meta | Severity::App)
-        })
+/// Returns the address of the card that a line reports as fallen off the bus.
+pub(crate) fn fallen_off(line: &KernelLine) -> Option<&str> {
+    match line.fact.as_ref()? {
+        KernelFact::Xid { pci_address, number: FALLEN_OFF, .. }
+        | KernelFact::FallenOffTheBus { pci_address } => Some(pci_address),
+        _ => None,
     }
 }
 
-/// Returns the driver error that a line reports.
-pub(crate) fn xid(text: &str) -> Option<Xid> {
-    let (_, after) = text.split_once("NVRM: Xid (")?;
-    let (place, after) = after.split_once("): ")?;
-    let address = place.trim_start_matches("PCI:").split(' ').next()?;
-    let digits: String = after.chars().take_while(char::is_ascii_digit).collect();
-    Some(Xid { slot: slot(address), number: digits.parse().ok()? })
+/// Returns whether a line reports an error that no program caused, and that is more than book-keeping.
+pub(crate) fn is_fault(line: &KernelLine) -> bool {
+    match line.fact {
+        Some(KernelFact::Xid { number, .. }) => !is_harmless(number),
+        Some(KernelFact::FallenOffTheBus { .. }) => true,
+        _ => false,
+    }
 }
 
-/// Returns the place of the card that a line reports as fallen off the bus.
-pub(crate) fn fallen_off(text: &str) -> Option<String> {
-    if let Some(xid) = xid(text) {
-        return (xid.number == FALLEN_OFF).then_some(xid.slot);
-    }
-    if !text.contains("fallen off the bus") {
-        return None;
-    }
-    let (_, after) = text.split_once("GPU ")?;
-    let address = after.split_whitespace().next()?.trim_end_matches(':');
-    address.contains(':').then(|| slot(address))
+fn is_harmless(xid: u32) -> bool {
+    gpuwhy_knowledge::xid(xid).is_some_and(|fact| {
+        matches!(fact.severity, Severity::None | Severity::Info | Severity::Meta | Severity::App)
+    })
 }
 
 /// Returns whether a line shows that calls into the driver hang.
-pub(crate) fn shows_a_hang(text: &str) -> bool {
-    if let Some(xid) = xid(text) {
-        return HANGING_XIDS.contains(&xid.number);
+pub(crate) fn shows_a_hang(line: &KernelLine) -> bool {
+    match line.fact {
+        Some(KernelFact::Xid { number, .. }) => HANGING_XIDS.contains(&number),
+        // A task that waits for I/O hangs for its storage.
+        Some(KernelFact::HungTask { waits_for_io, .. }) => !waits_for_io,
+        Some(KernelFact::RpcTimeout) => true,
+        _ => false,
     }
-    let lower = text.to_ascii_lowercase();
-    let is_hung_task = lower.contains("blocked for more than") && lower.contains("task");
-    let is_remote_call =
-        lower.contains("nvrm") && (lower.contains("rpc") || lower.contains("gsp")) && lower.contains("time");
-    is_hung_task || is_remote_call
 }
 
-/// Returns the lines that a test picks; none when the log could not be read.
+/// Returns whether a line says that the kernel refused the driver's module for its signature.
+pub(crate) fn is_module_refusal(line: &KernelLine) -> bool {
+    line.fact == Some(KernelFact::ModuleRefused)
+}
+
+/// Returns the lines that were read; none when the log could not be read.
 pub(crate) fn lines(scene: &Scene) -> &[KernelLine] {
     scene.events.known().map_or(&[], Vec::as_slice)
 }
@@ -79,33 +67,35 @@ pub(crate) fn is_fresh(scene: &Scene, line: &KernelLine, limits: &Limits) -> boo
 
 #[cfg(test)]
 mod tests {
-    use super::{Xid, fallen_off, shows_a_hang, xid};
+    use gpuwhy_model::process::Pid;
+    use gpuwhy_model::sample::{KernelFact, KernelLine};
 
-    #[test]
-    fn driver_errors_are_read() {
-        let line =
-            "NVRM: Xid (PCI:0000:65:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus.";
-        assert_eq!(xid(line), Some(Xid { slot: "0000:65:00".to_owned(), number: 79 }));
-        assert_eq!(fallen_off(line).as_deref(), Some("0000:65:00"));
-        let mig = "NVRM: Xid (PCI:0000:3B:00 GPU-I:02): 94, pid=1234, name=python, Contained";
-        assert_eq!(xid(mig).unwrap().number, 94);
+    use super::{fallen_off, is_fault, shows_a_hang};
+
+    fn line(fact: KernelFact) -> KernelLine {
+        KernelLine { fact: Some(fact), ..KernelLine::default() }
+    }
+
+    fn xid(number: u32) -> KernelLine {
+        line(KernelFact::Xid { pci_address: "0000:65:00.0".to_owned(), number, pid: None, name: None })
     }
 
     #[test]
-    fn falling_off_without_a_number_is_read() {
-        assert_eq!(
-            fallen_off("NVRM: GPU 0000:C1:00.0: GPU has fallen off the bus.").as_deref(),
-            Some("0000:c1:00")
-        );
-        assert_eq!(fallen_off("fallen off the bus and is not responding to commands."), None);
+    fn a_card_is_lost_with_and_without_a_number() {
+        assert_eq!(fallen_off(&xid(79)), Some("0000:65:00.0"));
+        assert_eq!(fallen_off(&xid(31)), None);
+        let without = line(KernelFact::FallenOffTheBus { pci_address: "0000:c1:00.0".to_owned() });
+        assert_eq!(fallen_off(&without), Some("0000:c1:00.0"));
+        assert!(is_fault(&without) && is_fault(&xid(79)) && !is_fault(&xid(31)));
     }
 
     #[test]
-    fn hangs_are_recognised() {
-        assert!(shows_a_hang("INFO: task python:4242 blocked for more than 120 seconds."));
-        assert!(shows_a_hang(
-            "NVRM: Xid (PCI:0000:65:00): 119, pid=4242, Timeout after 6s of waiting for RPC response"
-        ));
-        assert!(!shows_a_hang("NVRM: Xid (PCI:0000:65:00): 31, pid=4242, MMU fault"));
+    fn hangs_are_told_from_errors_of_programs_and_from_slow_storage() {
+        let task = |waits_for_io: bool| {
+            line(KernelFact::HungTask { name: "python".to_owned(), pid: Pid(7), seconds: 120, waits_for_io })
+        };
+        assert!(shows_a_hang(&xid(119)) && shows_a_hang(&line(KernelFact::RpcTimeout)));
+        assert!(shows_a_hang(&task(false)) && !shows_a_hang(&task(true)));
+        assert!(!shows_a_hang(&xid(31)) && !shows_a_hang(&KernelLine::default()));
     }
 }

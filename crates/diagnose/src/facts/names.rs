@@ -1,65 +1,37 @@
 //! Names of programs and threads by which their part in a run is known.
 
-use gpuwhy_knowledge::Role;
 use gpuwhy_model::reading::Reading;
+use gpuwhy_model::sample::ProcessRole;
 use gpuwhy_model::scene::Process;
-
-/// Beginnings of titles that workers of some programs give themselves; their name alone cannot be a run's head.
-const WORKER_TITLES: &[&str] = &["ray::", "VLLM::", "sglang::"];
-
-/// Names of processes that adopt what has lost its parent.
-const ADOPTERS: &[&str] = &["systemd", "init"];
-
-/// Names of processes that are both the init of a container and a normal parent there.
-const CONTAINER_INITS: &[&str] =
-    &["tini", "dumb-init", "docker-init", "catatonit", "s6-svscan", "supervisord", "runit"];
-
-/// A part of the module that every notebook runs its code in.
-const NOTEBOOK_MODULE: &str = "ipykernel";
-
-/// A part of the modules and commands of model servers that are started through an interpreter.
-const SERVER_WORDS: &[&str] = &["vllm", "sglang", "tritonserver", "lmdeploy", "text_generation_server"];
-
-/// Beginnings of programs that run others' code: the script says more than they do.
-const INTERPRETERS: &[&str] = &["python", "pypy", "bash", "sh", "torchrun"];
-
-fn begins_with_one(name: &str, beginnings: &[&str]) -> bool {
-    beginnings.iter().any(|beginning| name.starts_with(beginning))
-}
 
 /// Returns the arguments of a process; none when they could not be read.
 pub(crate) fn arguments(process: &Process) -> &[String] {
     process.command.known().map_or(&[], |command| command.arguments())
 }
 
-/// Returns what a process is for, as far as its name or arguments say.
-fn role(process: &Process) -> Option<Role> {
-    gpuwhy_knowledge::role_of(&process.name, arguments(process))
-}
-
-/// Returns whether a thread or process is named as a loader.
-pub(crate) fn is_loader_name(name: &str) -> bool {
-    gpuwhy_knowledge::role(name) == Some(Role::Loader)
+/// Returns whether a thread is named as a loader.
+pub(crate) fn is_loading_thread(name: &str) -> bool {
+    gpuwhy_knowledge::role(name) == Some(ProcessRole::Loader)
 }
 
 /// Returns whether a thread drives the card or exchanges data between cards: a busy one is no loader.
 pub(crate) fn is_driving_thread(name: &str) -> bool {
-    matches!(gpuwhy_knowledge::role(name), Some(Role::Driving | Role::Communication))
+    matches!(gpuwhy_knowledge::role(name), Some(ProcessRole::Driving | ProcessRole::Communication))
+}
+
+/// Returns whether a process is named as a loader.
+pub(crate) fn is_loader(process: &Process) -> bool {
+    process.role == Some(ProcessRole::Loader)
 }
 
 /// Returns whether a process neither loads data nor computes.
 pub(crate) fn is_helper(process: &Process) -> bool {
-    let is_tracker = arguments(process).iter().any(|argument| argument.contains("resource_tracker"));
-    is_tracker || matches!(role(process), Some(Role::Helper | Role::CardService | Role::Shell))
+    matches!(process.role, Some(ProcessRole::Helper | ProcessRole::CardService | ProcessRole::Shell))
 }
 
 /// Returns whether only another process can have started this one as its worker.
 pub(crate) fn is_spawned_worker(process: &Process) -> bool {
-    let title = arguments(process).first().map_or("", String::as_str);
-    is_loader_name(&process.name)
-        || begins_with_one(&process.name, WORKER_TITLES)
-        || begins_with_one(title, WORKER_TITLES)
-        || gpuwhy_knowledge::is_spawned_worker(arguments(process))
+    matches!(process.role, Some(ProcessRole::Loader | ProcessRole::SpawnedWorker | ProcessRole::ServerWorker))
 }
 
 /// Returns the parent that a spawned worker names in its arguments (`spawn_main(… parent_pid=N …)`).
@@ -73,12 +45,12 @@ pub(crate) fn spawning_parent(process: &Process) -> Option<u32> {
 
 /// Returns whether a process adopts what has lost its parent.
 pub(crate) fn is_adopter(process: &Process) -> bool {
-    process.key.pid.0 == 1 && !is_container_init(process) || ADOPTERS.contains(&process.name.as_str())
+    process.key.pid.0 == 1 && !is_container_init(process) || process.role == Some(ProcessRole::Init)
 }
 
 /// Returns whether a process is the init of a container.
 pub(crate) fn is_container_init(process: &Process) -> bool {
-    CONTAINER_INITS.contains(&process.name.as_str())
+    process.role == Some(ProcessRole::ContainerInit)
 }
 
 /// Returns the name of a variable that only a launcher sets, if the process has one.
@@ -93,17 +65,12 @@ pub(crate) fn rank_variable(process: &Process) -> Reading<Option<&'static str>> 
 
 /// Returns whether a process is a notebook's.
 pub(crate) fn is_notebook(process: &Process) -> bool {
-    process.name.starts_with(NOTEBOOK_MODULE)
-        || arguments(process).iter().any(|argument| argument.contains(NOTEBOOK_MODULE))
+    process.role == Some(ProcessRole::NotebookKernel)
 }
 
 /// Returns whether a process serves a model.
 pub(crate) fn is_server(process: &Process) -> bool {
-    let is_started_as_one = || {
-        let words = arguments(process).iter().take(3);
-        words.into_iter().any(|word| SERVER_WORDS.iter().any(|server| word.contains(server)))
-    };
-    role(process) == Some(Role::Server) || is_started_as_one()
+    matches!(process.role, Some(ProcessRole::Server | ProcessRole::ServerWorker))
 }
 
 /// Returns what a person calls a process: its script if an interpreter runs one, else its program.
@@ -113,7 +80,7 @@ pub(crate) fn called(process: &Process) -> String {
     let Some(program) = arguments.first() else {
         return process.name.clone();
     };
-    if !begins_with_one(&base(program), INTERPRETERS) {
+    if !gpuwhy_knowledge::runs_scripts(program) {
         // A rewritten title is one long argument: its first word is its name.
         return base(program.split_whitespace().next().unwrap_or(program));
     }
@@ -138,7 +105,7 @@ mod tests {
     use gpuwhy_model::reading::Reading;
     use gpuwhy_model::scene::Process;
 
-    use super::{called, is_spawned_worker, spawning_parent};
+    use super::{called, spawning_parent};
 
     fn process(arguments: &[&str]) -> Process {
         Process {
@@ -170,8 +137,7 @@ mod tests {
             "from multiprocessing.spawn import spawn_main; spawn_main(tracker_fd=5, parent_pid=4100, pipe_handle=7)",
             "--multiprocessing-fork",
         ]);
-        assert!(is_spawned_worker(&worker));
         assert_eq!(spawning_parent(&worker), Some(4100));
-        assert!(!is_spawned_worker(&process(&["python3", "train.py"])));
+        assert_eq!(spawning_parent(&process(&["python3", "train.py"])), None);
     }
 }

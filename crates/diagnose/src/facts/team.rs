@@ -176,7 +176,7 @@ fn is_named_loader(process: &Process) -> bool {
     let mut names: Vec<&str> =
         process.threads.known().into_iter().flatten().map(|thread| thread.name.as_str()).collect();
     names.dedup();
-    names::is_loader_name(&process.name) || names.into_iter().any(names::is_loader_name)
+    names::is_loader(process) || names.into_iter().any(names::is_loading_thread)
 }
 
 /// Returns the thread of a loading process that does most.
@@ -195,7 +195,7 @@ fn loading_threads<'scene>(process: &'scene Process, places: &Places<'scene>) ->
     let threads = process.threads.known().into_iter().flatten();
     let others = threads
         .filter(|thread| thread.tid != process.key.pid && !names::is_driving_thread(&thread.name))
-        .map(|thread| (names::is_loader_name(&thread.name), of_thread(process, thread, places)));
+        .map(|thread| (names::is_loading_thread(&thread.name), of_thread(process, thread, places)));
     let (named, unnamed): (Vec<_>, Vec<_>) = others.partition(|(is_named, _)| *is_named);
     let active = unnamed.into_iter().filter(|(_, loader)| loader.waiting.occupied() >= TAKES_PART_SHARE);
     let chosen: Vec<_> = if named.is_empty() { active.collect() } else { named };

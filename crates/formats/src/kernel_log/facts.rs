@@ -1,28 +1,43 @@
-//! Facts in kernel lines other than Xids.
+//! What lines of the kernel log say, as far as rules ask for it.
 
 use gpuwhy_model::process::Pid;
+use gpuwhy_model::sample::KernelFact;
 
 use super::address::pci_address;
+use super::xid::xid;
 
-/// A task that the kernel saw blocked for long.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct HungTask {
-    /// Its name.
-    pub name: String,
-    /// Its number, of a thread as well as of a process.
-    pub pid: Pid,
-    /// For more than how many seconds.
-    pub seconds: u64,
+/// Returns what a line says; none where it says nothing that rules ask for.
+pub fn fact(text: &str) -> Option<KernelFact> {
+    if let Some(xid) = xid(text) {
+        let (pci_address, number, pid, name) = (xid.pci_address, xid.number, xid.pid, xid.name);
+        return Some(KernelFact::Xid { pci_address, number, pid, name });
+    }
+    if let Some(pci_address) = fallen_off_the_bus(text) {
+        return Some(KernelFact::FallenOffTheBus { pci_address });
+    }
+    if let Some(hung) = hung_task(text) {
+        return Some(hung);
+    }
+    let lower = text.to_ascii_lowercase();
+    if is_rpc_timeout(&lower) {
+        return Some(KernelFact::RpcTimeout);
+    }
+    is_module_refusal(&lower).then_some(KernelFact::ModuleRefused)
 }
 
-/// Reads `INFO: task NAME:PID blocked for more than N seconds.`
-pub fn hung_task(text: &str) -> Option<HungTask> {
+/// Reads `INFO: task NAME:PID blocked for more than N seconds.`, with `in I/O wait` where the kernel says so.
+fn hung_task(text: &str) -> Option<KernelFact> {
     let (_, rest) = text.split_once("task ")?;
     let (who, rest) = rest.split_once(" blocked ")?;
-    let (_, seconds) = rest.split_once("for more than ")?;
+    let (why, seconds) = rest.split_once("for more than ")?;
     let (seconds, _) = seconds.split_once(' ')?;
     let (name, pid) = who.rsplit_once(':')?;
-    Some(HungTask { name: name.to_owned(), pid: Pid(pid.parse().ok()?), seconds: seconds.parse().ok()? })
+    Some(KernelFact::HungTask {
+        name: name.to_owned(),
+        pid: Pid(pid.parse().ok()?),
+        seconds: seconds.parse().ok()?,
+        waits_for_io: why.contains("I/O"),
+    })
 }
 
 /// Returns the address of a card that fell off the bus, from the driver's lines that have no Xid number.
@@ -38,25 +53,38 @@ pub fn fallen_off_the_bus(text: &str) -> Option<String> {
     pci_address(word.trim_end_matches(':'))
 }
 
-/// Returns whether the driver says that the card's own processor did not answer a call.
-pub fn is_rpc_timeout(text: &str) -> bool {
-    let is_driver = text.contains("NVRM");
-    is_driver && text.contains("RPC") && (text.contains("imeout") || text.contains("imed out"))
+/// Returns whether the driver says, in lower case, that the card's own processor did not answer a call.
+fn is_rpc_timeout(lower: &str) -> bool {
+    let is_call = lower.contains("rpc") || lower.contains("gsp");
+    let is_late = ["timeout", "timed out", "timedout"].iter().any(|word| lower.contains(word));
+    lower.contains("nvrm") && is_call && is_late
+}
+
+/// Returns whether the kernel says, in lower case, that it refused the driver's module for its signature.
+fn is_module_refusal(lower: &str) -> bool {
+    let is_about_signing =
+        ["lockdown", "key was rejected", "required key not available", "module verification failed"]
+            .iter()
+            .any(|words| lower.contains(words));
+    is_about_signing && lower.contains("nvidia")
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{HungTask, fallen_off_the_bus, hung_task, is_rpc_timeout};
+    use super::{fact, fallen_off_the_bus, hung_task};
     use gpuwhy_model::process::Pid;
+    use gpuwhy_model::sample::KernelFact;
 
     #[test]
     fn hung_tasks_may_have_odd_names() {
-        for (text, name, pid, seconds) in [
-            ("INFO: task nvidia-smi:1234 blocked for more than 120 seconds.", "nvidia-smi", 1234, 120),
-            ("INFO: task kworker/u8:2:99 blocked for more than 241 seconds.", "kworker/u8:2", 99, 241),
-            ("INFO: task my task:7 blocked in I/O wait for more than 122 seconds.", "my task", 7, 122),
+        for (text, name, pid, seconds, waits_for_io) in [
+            ("INFO: task nvidia-smi:1234 blocked for more than 120 seconds.", "nvidia-smi", 1234, 120, false),
+            ("INFO: task kworker/u8:2:99 blocked for more than 241 seconds.", "kworker/u8:2", 99, 241, false),
+            ("INFO: task my task:7 blocked in I/O wait for more than 122 seconds.", "my task", 7, 122, true),
         ] {
-            assert_eq!(hung_task(text), Some(HungTask { name: name.into(), pid: Pid(pid), seconds }));
+            let name = name.to_owned();
+            let expected = KernelFact::HungTask { name, pid: Pid(pid), seconds, waits_for_io };
+            assert_eq!(fact(text), Some(expected));
         }
         for text in
             ["INFO: task x blocked for more than 1 seconds", "task x:1 blocked for more than", "task x:1"]
@@ -88,12 +116,40 @@ mod tests {
     }
 
     #[test]
-    fn rpc_timeouts_are_recognised() {
-        assert!(is_rpc_timeout(
-            "NVRM: Xid (PCI:0000:3b:00): 119, pid=1, name=x, Timeout after 6s of waiting for RPC response from GPU3 GSP! Expected function 76"
-        ));
-        assert!(is_rpc_timeout("NVRM: _issueRpcAndWait: rpcRecvPoll timedout for fn 76! RPC timed out"));
-        assert!(!is_rpc_timeout("NVRM: loading NVIDIA UNIX x86_64 Kernel Module"));
-        assert!(!is_rpc_timeout("nfs: RPC: Timeout"));
+    fn calls_that_were_not_answered_are_recognised() {
+        for text in [
+            "NVRM: _issueRpcAndWait: rpcRecvPoll timedout for fn 76! RPC timed out",
+            "NVRM: GPU0 _kgspRpcRecvPoll: GSP RM heartbeat timed out",
+        ] {
+            assert_eq!(fact(text), Some(KernelFact::RpcTimeout), "{text}");
+        }
+        for text in ["NVRM: loading NVIDIA UNIX x86_64 Kernel Module", "nfs: RPC: Timeout"] {
+            assert_eq!(fact(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_number_says_more_than_the_words_behind_it() {
+        let text = "NVRM: Xid (PCI:0000:3b:00): 119, pid=1, name=x, Timeout after 6s of waiting for RPC response from GPU3 GSP!";
+        let expected = KernelFact::Xid {
+            pci_address: "0000:3b:00.0".to_owned(),
+            number: 119,
+            pid: Some(Pid(1)),
+            name: Some("x".to_owned()),
+        };
+        assert_eq!(fact(text), Some(expected));
+        let fell_off = KernelFact::FallenOffTheBus { pci_address: "0000:29:00.0".to_owned() };
+        assert_eq!(fact("NVRM: GPU 0000:29:00.0: GPU has fallen off the bus."), Some(fell_off));
+    }
+
+    #[test]
+    fn refused_modules_are_recognised() {
+        for text in [
+            "Lockdown: modprobe: unsigned module loading of nvidia is restricted; see man kernel_lockdown.7",
+            "nvidia: module verification failed: signature and/or required key missing - tainting kernel",
+        ] {
+            assert_eq!(fact(text), Some(KernelFact::ModuleRefused), "{text}");
+        }
+        assert_eq!(fact("Lockdown: swapper: hibernation is restricted"), None);
     }
 }

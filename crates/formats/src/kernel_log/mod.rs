@@ -7,7 +7,7 @@ mod relevance;
 mod xid;
 
 pub use address::pci_address;
-pub use facts::{HungTask, fallen_off_the_bus, hung_task, is_rpc_timeout};
+pub use facts::{fact, fallen_off_the_bus};
 pub use record::{kmsg_record, kmsg_records};
 pub use relevance::is_about_cards;
 pub use xid::{Xid, xid};

@@ -4,6 +4,7 @@ use gpuwhy_model::command_line::masked_text;
 use gpuwhy_model::reading::Reading;
 use gpuwhy_model::sample::KernelLine;
 
+use super::facts::fact;
 use crate::Malformed;
 
 /// The priority's low three bits are the severity, the others say who wrote the line.
@@ -22,8 +23,9 @@ pub fn kmsg_record(record: &[u8]) -> Result<KernelLine, Malformed> {
     let priority = numbers.next().flatten().ok_or(malformed)?;
     let boot_us = numbers.nth(1).flatten().ok_or(malformed)?;
     let severity = u32::try_from(priority & SEVERITY_BITS).map_err(|_| malformed)?;
-    let text = text_of(&first_line[text_start + 1..]);
-    Ok(KernelLine { boot_us, level: Reading::Known(severity), text: masked_text(&text) })
+    let text = masked_text(&text_of(&first_line[text_start + 1..]));
+    let fact = fact(&text);
+    Ok(KernelLine { boot_us, level: Reading::Known(severity), text, fact })
 }
 
 /// Reads many records, one after the other, as a file holds them.
@@ -71,6 +73,7 @@ fn byte_of(high: u8, low: u8) -> Option<u8> {
 mod tests {
     use super::{kmsg_record, kmsg_records};
     use gpuwhy_model::reading::Reading;
+    use gpuwhy_model::sample::KernelFact;
 
     #[test]
     fn a_record_has_time_severity_and_text() {
@@ -82,6 +85,7 @@ mod tests {
         assert_eq!(line.boot_us, 206_764_310);
         assert_eq!(line.level, Reading::Known(3));
         assert_eq!(line.text, "NVRM: Xid (PCI:0000:65:00): 79, GPU has fallen off the bus.");
+        assert!(matches!(line.fact, Some(KernelFact::Xid { number: 79, .. })));
     }
 
     #[test]
@@ -106,6 +110,9 @@ mod tests {
             kmsg_record(b"6,1,7,-;Command line: ro token=hunter2 q").unwrap().text,
             "Command line: ro token=*** q"
         );
+        let hung =
+            kmsg_record(b"3,1,7,-;INFO: task token=hunter2 x:7 blocked for more than 120 seconds.").unwrap();
+        assert!(hung.fact.is_some() && !format!("{hung:?}").contains("hunter2"), "{hung:?}");
     }
 
     #[test]

@@ -5,6 +5,7 @@
 mod bytes;
 mod cgroup;
 mod counters;
+mod identity;
 mod machine;
 mod meminfo;
 mod mountinfo;
@@ -16,6 +17,7 @@ mod words;
 
 pub use cgroup::{Throttling, cgroup_paths, cpu_max, cpu_quota, throttling};
 pub use counters::{io, name, run_delay, wait_channel};
+pub use identity::{owner, role};
 pub use machine::{
     Module, hexadecimal, modules, namespace_number, nvidia_module_version, single_line, users, whole_number,
 };

@@ -3,6 +3,7 @@
 //! Both ends work on pipes: each sample can be read as soon as it was written. Lines that are not compressed are read
 //! too.
 
+mod derived;
 mod input;
 mod masking;
 mod reader;

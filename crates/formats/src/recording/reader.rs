@@ -5,6 +5,7 @@ use std::io::{self, Read};
 use gpuwhy_model::sample::{SAMPLE_SCHEMA, Sample};
 use serde::Deserialize;
 
+use super::derived::derive;
 use super::input::Input;
 use super::masking::mask;
 use super::{RecordingError, SAMPLE_START};
@@ -129,6 +130,7 @@ impl<R: Read> Reader<R> {
         match serde_json::from_slice::<Sample>(&self.line) {
             Ok(mut sample) if sample.schema == SAMPLE_SCHEMA => {
                 mask(&mut sample);
+                derive(&mut sample);
                 Ok(sample)
             }
             Ok(sample) => Err(RecordingError::Schema { line, found: sample.schema }),
@@ -157,8 +159,11 @@ impl<R: Read> Iterator for Reader<R> {
 mod tests {
     use std::io::{self, Read, Write};
 
+    use gpuwhy_model::process::Pid;
     use gpuwhy_model::reading::Reading;
-    use gpuwhy_model::sample::{KernelLine, ReadTime, Sample};
+    use gpuwhy_model::sample::{
+        KernelFact, KernelLine, ProcessRole, ProcessSample, ProcessTable, ReadTime, Sample,
+    };
 
     use super::{End, Reader};
     use crate::recording::{RecordingError, SAMPLE_START, Writer};
@@ -167,7 +172,7 @@ mod tests {
         let mut sample = Sample::empty(ReadTime { boot_ns, ..ReadTime::default() });
         let text = format!("NVRM: line {boot_ns}");
         sample.kernel_log.value =
-            Reading::Known(vec![KernelLine { boot_us: boot_ns, level: Reading::Known(3), text }]);
+            Reading::Known(vec![KernelLine { boot_us: boot_ns, text, ..KernelLine::default() }]);
         sample
     }
 
@@ -287,6 +292,24 @@ mod tests {
         let line = serde_json::to_vec(&open).unwrap();
         let (samples, _) = read(&line).unwrap();
         assert_eq!(samples[0].kernel_log.value.known().unwrap()[0].text, "NVRM: password=***");
+    }
+
+    #[test]
+    fn what_is_made_of_other_values_is_made_anew() {
+        let mut open = sample(1);
+        let name = "password=hunter2".to_owned();
+        let stranger = KernelFact::HungTask { name, pid: Pid(1), seconds: 1, waits_for_io: false };
+        if let Reading::Known(lines) = &mut open.kernel_log.value {
+            lines[0].fact = Some(stranger);
+        }
+        let process = ProcessSample { name: "torchrun".to_owned(), ..ProcessSample::default() };
+        let table = ProcessTable { processes: vec![process], ..ProcessTable::default() };
+        open.processes.value = Reading::Known(table);
+        let line = serde_json::to_vec(&open).unwrap();
+        let (samples, _) = read(&line).unwrap();
+        assert_eq!(samples[0].kernel_log.value.known().unwrap()[0].fact, None);
+        let process = &samples[0].processes.value.known().unwrap().processes[0];
+        assert_eq!(process.role, Some(ProcessRole::Launcher));
     }
 
     #[test]

@@ -157,15 +157,3 @@ pub struct MountPoint {
     /// Device number, `259:1`.
     pub device: String,
 }
-
-/// One line of the kernel log.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-pub struct KernelLine {
-    /// Microseconds since boot, on the log's own clock.
-    pub boot_us: u64,
-    /// Severity, 0 (emergency) to 7 (debug).
-    pub level: Reading<u32>,
-    /// The text, secrets masked.
-    pub text: String,
-}

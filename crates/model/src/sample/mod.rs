@@ -5,20 +5,23 @@
 
 mod card;
 mod host;
+mod kernel;
 mod process;
+mod role;
 
 pub use card::{
     CardClient, CardKind, CardMemory, CardSample, ClientKind, ClockReasons, Clocks, NvmlSample, PcieLink,
     PowerLimits, ProcessUtilization, ReasonCounters, TemperatureLimits, TimedValue,
 };
 pub use host::{
-    CpuTimes, HostMemory, HostSample, KernelLine, MachineSample, MountPoint, PciDevice, Pressure,
-    PressureLine, Viewer,
+    CpuTimes, HostMemory, HostSample, MachineSample, MountPoint, PciDevice, Pressure, PressureLine, Viewer,
 };
+pub use kernel::{KernelFact, KernelLine};
 pub use process::{
-    CgroupSample, DeviceHolder, IoCounters, ProcessSample, ProcessState, ProcessTable, StuckCall,
+    CgroupSample, DeviceHolder, IoCounters, Owner, ProcessSample, ProcessState, ProcessTable, StuckCall,
     ThreadSample,
 };
+pub use role::ProcessRole;
 
 use jiff::Timestamp;
 use schemars::JsonSchema;

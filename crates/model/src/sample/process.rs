@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::command_line::CommandLine;
 use crate::process::Pid;
 use crate::reading::Reading;
+use crate::sample::ProcessRole;
 
 /// The processes that a sample looked at.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
@@ -63,6 +64,9 @@ pub struct ProcessSample {
     pub state: Reading<ProcessState>,
     /// `comm`, control characters escaped.
     pub name: String,
+    /// What it is for, as far as its name and arguments tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub role: Option<ProcessRole>,
     /// Real user id of its owner.
     pub uid: Reading<u32>,
     /// The owner's name.
@@ -73,6 +77,9 @@ pub struct ProcessSample {
     pub executable: Reading<String>,
     /// Its paths in the control-group hierarchies, by controller list (`""` is v2).
     pub cgroups: Reading<BTreeMap<String, String>>,
+    /// Where it belongs, as far as its control groups and environment tell.
+    #[serde(skip_serializing_if = "Owner::is_nobody")]
+    pub owner: Owner,
     /// Allowed environment variables that are set (names of an allow-list only).
     pub environment: Reading<BTreeMap<String, String>>,
     /// Pid namespace numbers, outermost first (`NSpid`).
@@ -95,6 +102,50 @@ pub struct ProcessSample {
     pub file_mounts: Reading<BTreeMap<String, u64>>,
     /// Its threads, where they were looked at.
     pub threads: Reading<Vec<ThreadSample>>,
+}
+
+/// Where a process belongs; what is not known, or is not so, is none.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Owner {
+    /// Id or name of its container.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub container: Option<String>,
+    /// Unique id of its pod.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pod: Option<String>,
+    /// Job of a scheduler.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub job: Option<String>,
+    /// systemd unit that holds this one piece of work; none where a unit holds the work of many.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unit: Option<String>,
+    /// Login session.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+}
+
+impl Owner {
+    /// Returns whether nothing is known.
+    pub const fn is_nobody(&self) -> bool {
+        self.container.is_none()
+            && self.pod.is_none()
+            && self.job.is_none()
+            && self.unit.is_none()
+            && self.session.is_none()
+    }
+
+    /// Returns this with what is missing taken from another one.
+    #[must_use]
+    pub fn or(self, other: Self) -> Self {
+        Self {
+            container: self.container.or(other.container),
+            pod: self.pod.or(other.pod),
+            job: self.job.or(other.job),
+            unit: self.unit.or(other.unit),
+            session: self.session.or(other.session),
+        }
+    }
 }
 
 /// `/proc/PID/io`, in bytes.

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::command_line::CommandLine;
 use crate::process::{Pid, ProcessKey};
 use crate::reading::Reading;
-use crate::sample::ProcessState;
+use crate::sample::{Owner, ProcessRole, ProcessState};
 use crate::units::{Bytes, BytesPerSecond, Cores, Seconds, Share};
 
 /// One process over a window. Processes that ended before the last sample are left out.
@@ -28,6 +28,8 @@ pub struct Process {
     pub state: Reading<ProcessState>,
     /// `comm`
     pub name: String,
+    /// What it is for, as far as its name and arguments tell.
+    pub role: Option<ProcessRole>,
     /// Owner's user id.
     pub uid: Reading<u32>,
     /// Owner's name.
@@ -38,6 +40,8 @@ pub struct Process {
     pub executable: Reading<String>,
     /// Control-group paths, by controller list.
     pub cgroups: Reading<BTreeMap<String, String>>,
+    /// Where it belongs: container, pod, job, unit, session.
+    pub owner: Owner,
     /// Allowed environment variables.
     pub environment: Reading<BTreeMap<String, String>>,
     /// Pid namespace numbers, outermost first.

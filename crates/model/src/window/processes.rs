@@ -7,7 +7,8 @@ use super::series::{Growth, growth, newest_of};
 use crate::process::{BootId, Pid, ProcessKey};
 use crate::reading::{Failure, Reading};
 use crate::sample::{
-    CgroupSample, IoCounters, ProcessSample, ProcessState, ProcessTable, ReadTime, Sample, ThreadSample,
+    CgroupSample, IoCounters, ProcessSample, ProcessState, ProcessTable, ReadTime, Sample,
+    ThreadSample,
 };
 use crate::scene::{Cgroup, IoRates, Process, StateShares, Thread, WaitChannel};
 use crate::units::{Bytes, BytesPerSecond, Cores, Seconds, Share};
@@ -102,11 +103,13 @@ fn over_window(looks: &[Look<'_>], clock: &Clock) -> Option<Process> {
         terminal: last.terminal,
         state: newest(looks, |look| &look.state),
         name: last.name.clone(),
+        role: last.role,
         uid: newest(looks, |look| &look.uid),
         user: newest(looks, |look| &look.user),
         command: newest(looks, |look| &look.command),
         executable: newest(looks, |look| &look.executable),
         cgroups: newest(looks, |look| &look.cgroups),
+        owner: last.owner.clone(),
         environment: newest(looks, |look| &look.environment),
         namespace_pids: newest(looks, |look| &look.namespace_pids),
         age: run_s,

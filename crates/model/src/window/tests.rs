@@ -7,8 +7,8 @@ use crate::process::Pid;
 use crate::reading::{Failure, Reading};
 use crate::sample::{
     CardClient, CardMemory, CardSample, ClientKind, HostSample, KernelLine, MachineSample, NvmlSample,
-    Pressure, PressureLine, ProcessSample, ProcessState, ProcessTable, ProcessUtilization, ReadTime, Sample,
-    Section, TimedValue, Viewer,
+    Pressure, PressureLine, ProcessRole, ProcessSample, ProcessState, ProcessTable, ProcessUtilization,
+    ReadTime, Sample, Section, TimedValue, Viewer,
 };
 use crate::units::{Bytes, Joules, Percent, Watts};
 
@@ -253,7 +253,7 @@ fn pressure_is_differenced() {
 #[test]
 fn kernel_lines_are_kept_once() {
     let with_line = |seconds: f64| {
-        let line = KernelLine { boot_us: 5, level: Reading::Known(3), text: "NVRM: Xid".into() };
+        let line = KernelLine { boot_us: 5, text: "NVRM: Xid".into(), ..KernelLine::default() };
         Sample { kernel_log: section(seconds, vec![line]), ..sample(seconds, vec![], vec![]) }
     };
     assert_eq!(window(&[with_line(0.0), with_line(1.0)]).events.known().unwrap().len(), 1);
@@ -262,16 +262,16 @@ fn kernel_lines_are_kept_once() {
 /// shell 10 → launcher 20 → ranks 30 and 31, each with a loader; and a run of its own, 50, under the same shell.
 #[test]
 fn a_run_with_its_launcher_is_one_workload() {
-    let named =
-        |pid: u32, parent: u32, name: &str| ProcessSample { name: name.into(), ..process(pid, parent, 0) };
+    let with_role =
+        |pid: u32, parent: u32, role| ProcessSample { role: Some(role), ..process(pid, parent, 0) };
     let processes = vec![
-        named(10, 1, "bash"),
-        named(20, 10, "torchrun"),
-        named(30, 20, "python3"),
-        named(31, 20, "python3"),
-        named(40, 30, "pt_data_worker"),
-        named(41, 31, "pt_data_worker"),
-        named(50, 10, "python3"),
+        with_role(10, 1, ProcessRole::Shell),
+        with_role(20, 10, ProcessRole::Launcher),
+        with_role(30, 20, ProcessRole::Interpreter),
+        with_role(31, 20, ProcessRole::Interpreter),
+        with_role(40, 30, ProcessRole::Loader),
+        with_role(41, 31, ProcessRole::Loader),
+        with_role(50, 10, ProcessRole::Interpreter),
     ];
     let on = |index: u32, pid: u32| CardSample {
         index,

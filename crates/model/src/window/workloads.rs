@@ -4,72 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::process::Pid;
 use crate::reading::Reading;
-use crate::sample::{DeviceHolder, Viewer};
+use crate::sample::{DeviceHolder, ProcessRole, Viewer};
 use crate::scene::{Card, Process, Workload};
-
-/// Programs in which a person's or service's work begins: climbing a tree stops below them.
-const SESSION_PROGRAMS: &[&str] = &[
-    "bash",
-    "sh",
-    "dash",
-    "zsh",
-    "fish",
-    "ksh",
-    "tcsh",
-    "csh",
-    "tmux",
-    "tmux: server",
-    "screen",
-    "sshd",
-    "login",
-    "su",
-    "sudo",
-    "systemd",
-    "init",
-    "cron",
-    "crond",
-    "atd",
-    "slurmstepd",
-    "slurmd",
-    "pbs_mom",
-    "containerd-shim",
-    "conmon",
-    "dockerd",
-    "docker-init",
-    "tini",
-    "dumb-init",
-    "supervisord",
-    "s6-svscan",
-    "runit",
-    "raylet",
-    "jupyter-lab",
-    "jupyter-noteboo",
-    "jupyterhub-sing",
-    "code",
-    "node",
-    "gnome-shell",
-    "gnome-terminal-",
-    "kubelet",
-];
-
-/// Programs that start the ranks of one run, often in sessions of their own.
-const LAUNCHERS: &[&str] = &[
-    "python",
-    "python3",
-    "torchrun",
-    "accelerate",
-    "deepspeed",
-    "mpirun",
-    "mpiexec",
-    "orterun",
-    "prterun",
-    "prted",
-    "orted",
-    "hydra_pmi_proxy",
-    "srun",
-    "horovodrun",
-    "pt_main_thread",
-];
 
 /// Returns the workloads of the GPU processes, by the pid of their root.
 pub(super) fn workloads(
@@ -165,18 +101,52 @@ fn root_of(process: &Process, table: &BTreeMap<Pid, &Process>) -> Pid {
 
 /// Returns whether a parent is part of the same run as its child.
 fn belongs_to_the_run(child: &Process, parent: &Process) -> bool {
-    let is_session = parent.key.pid.0 <= 1 || SESSION_PROGRAMS.contains(&parent.name.as_str());
+    let is_session = parent.key.pid.0 <= 1 || parent.role.is_some_and(hosts_runs);
     let same_owner = match (child.uid.known(), parent.uid.known()) {
         (Some(child), Some(parent)) => child == parent,
         _ => true,
     };
     let same_session = child.session == parent.session;
-    !is_session && same_owner && (same_session || is_launcher(&parent.name))
+    !is_session && same_owner && (same_session || parent.role.is_some_and(starts_parts_of_itself))
 }
 
-/// Returns whether a program starts ranks; versions of the interpreter count (`python3.11`).
-fn is_launcher(name: &str) -> bool {
-    LAUNCHERS
-        .iter()
-        .any(|launcher| name == *launcher || (launcher.starts_with("python") && name.starts_with("python")))
+/// Returns whether a person's or service's work begins below a program: climbing a tree stops there.
+const fn hosts_runs(role: ProcessRole) -> bool {
+    match role {
+        ProcessRole::Shell
+        | ProcessRole::Multiplexer
+        | ProcessRole::Notebook
+        | ProcessRole::SessionManager
+        | ProcessRole::Init
+        | ProcessRole::ContainerInit
+        | ProcessRole::ContainerShim
+        | ProcessRole::Display
+        | ProcessRole::NodeService => true,
+        ProcessRole::Loader
+        | ProcessRole::Main
+        | ProcessRole::Driving
+        | ProcessRole::Communication
+        | ProcessRole::Launcher
+        | ProcessRole::SpawnedWorker
+        | ProcessRole::Server
+        | ProcessRole::ServerWorker
+        | ProcessRole::NotebookKernel
+        | ProcessRole::Interpreter
+        | ProcessRole::Helper
+        | ProcessRole::CardService => false,
+    }
+}
+
+/// Returns whether a program starts parts of its own run, often in sessions of their own.
+const fn starts_parts_of_itself(role: ProcessRole) -> bool {
+    matches!(
+        role,
+        ProcessRole::Launcher
+            | ProcessRole::Main
+            | ProcessRole::Interpreter
+            | ProcessRole::SpawnedWorker
+            | ProcessRole::Server
+            | ProcessRole::ServerWorker
+            | ProcessRole::NotebookKernel
+    )
 }

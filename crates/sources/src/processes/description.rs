@@ -7,7 +7,7 @@ use gpuwhy_formats::proc;
 use gpuwhy_model::command_line::CommandLine;
 use gpuwhy_model::process::Pid;
 use gpuwhy_model::reading::{Failure, Reading};
-use gpuwhy_model::sample::ProcessSample;
+use gpuwhy_model::sample::{Owner, ProcessRole, ProcessSample};
 
 use super::tree::Role;
 use crate::proc::{Aside, ProcRoot, ProcessDirectory, reading};
@@ -47,6 +47,10 @@ struct Description {
     name: String,
     found: Found,
     user: Reading<String>,
+    /// The arguments, or what stands for them where they may not be shown.
+    command: Reading<CommandLine>,
+    role: Option<ProcessRole>,
+    owner: Owner,
 }
 
 /// What the files of a process say about who it is.
@@ -127,7 +131,7 @@ impl Descriptions {
             let found = answer.unwrap_or_else(|failure| without_memory(proc, *wish, &failure));
             let user = found.uid.as_ref().map(|uid| people.name(*uid));
             let (start_ticks, name) = (sample.start_ticks, sample.name.clone());
-            descriptions.push((sample.pid, Description { start_ticks, name, found, user }));
+            descriptions.push((sample.pid, Description::new(start_ticks, name, found, user)));
         }
         self.known.extend(descriptions);
         for sample in samples {
@@ -150,6 +154,19 @@ impl Descriptions {
 }
 
 impl Description {
+    fn new(start_ticks: u64, name: String, mut found: Found, user: Reading<String>) -> Self {
+        let command = if found.command.is_not_in_source() && !found.is_brief {
+            // Another user's arguments are not shown; his program is.
+            let program = found.executable.known().unwrap_or(&name);
+            Reading::Known(CommandLine::program_only(program))
+        } else {
+            std::mem::take(&mut found.command)
+        };
+        let role = proc::role(&name, &command);
+        let owner = proc::owner(&found.cgroups, &found.environment);
+        Self { start_ticks, name, found, user, command, role, owner }
+    }
+
     fn write(&self, sample: &mut ProcessSample) {
         sample.uid = self.found.uid.clone();
         sample.user = self.user.clone();
@@ -157,13 +174,9 @@ impl Description {
         sample.cgroups = self.found.cgroups.clone();
         sample.environment = self.found.environment.clone();
         sample.namespace_pids = self.found.namespace_pids.clone();
-        sample.command = if self.found.command.is_not_in_source() && !self.found.is_brief {
-            // Another user's arguments are not shown; his program is.
-            let program = self.found.executable.known().unwrap_or(&sample.name);
-            Reading::Known(CommandLine::program_only(program))
-        } else {
-            self.found.command.clone()
-        };
+        sample.command = self.command.clone();
+        sample.role = self.role;
+        sample.owner = self.owner.clone();
     }
 }
 

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::error::Error;
 
 use gpuwhy_model::reading::{Access, Failure, Reading};
-use gpuwhy_model::sample::{KernelLine, MountPoint, PciDevice, StuckCall, Viewer};
+use gpuwhy_model::sample::{KernelFact, KernelLine, MountPoint, PciDevice, StuckCall, Viewer};
 use gpuwhy_model::scene::{Provenance, Scene, SourceKind, Window};
 use gpuwhy_model::units::Share;
 use serde::Deserialize;
@@ -34,7 +34,7 @@ pub(crate) struct SceneFile {
     loaders: BTreeMap<u32, LoaderFile>,
     cgroup: BTreeMap<String, CgroupFile>,
     machine: MachineFile,
-    log: Reading<Vec<String>>,
+    log: Reading<Vec<LineFile>>,
     stuck: Vec<StuckCall>,
     mounts: BTreeMap<String, String>,
     io_pressure: f64,
@@ -61,6 +61,14 @@ impl Default for SceneFile {
             cpus: 16,
         }
     }
+}
+
+/// A line of the kernel log, with what it says.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LineFile {
+    text: String,
+    fact: Option<KernelFact>,
 }
 
 #[derive(Deserialize, Default)]
@@ -120,7 +128,12 @@ impl SceneFile {
             let boot_us = BOOT_NS / 1000 - 5_000_000;
             lines
                 .iter()
-                .map(|text| KernelLine { boot_us, level: Reading::Known(3), text: text.clone() })
+                .map(|line| KernelLine {
+                    boot_us,
+                    level: Reading::Known(3),
+                    text: line.text.clone(),
+                    fact: line.fact.clone(),
+                })
                 .collect()
         });
         scene.mounts = Reading::Known(

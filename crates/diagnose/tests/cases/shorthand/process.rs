@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use gpuwhy_model::command_line::CommandLine;
 use gpuwhy_model::process::{BootId, Pid, ProcessKey};
 use gpuwhy_model::reading::{Access, Failure, Reading};
-use gpuwhy_model::sample::ProcessState;
+use gpuwhy_model::sample::{Owner, ProcessState};
 use gpuwhy_model::scene::{Cgroup, IoRates, Process, Thread, Workload};
 use gpuwhy_model::units::{BytesPerSecond, Cores, Seconds, Share};
 use serde::Deserialize;
@@ -120,6 +120,7 @@ impl SceneFile {
         };
         let uid = if file.user == "root" { 0 } else { 2001 };
         let environment = Reading::Known(file.env.clone());
+        let command = CommandLine::masked(file.command.split(' '));
         Process {
             key: ProcessKey {
                 boot_id: BootId("boot".to_owned()),
@@ -130,10 +131,11 @@ impl SceneFile {
             group: Pid(file.group.unwrap_or(pid)),
             session: Pid(file.session.or(file.group).unwrap_or(pid)),
             state: Reading::Known(file.state.unwrap_or(ProcessState::Sleeping)),
+            role: gpuwhy_knowledge::role_of(&file.name, command.arguments()),
             name: file.name.clone(),
             uid: Reading::Known(uid),
             user: Reading::Known(file.user.clone()),
-            command: Reading::Known(CommandLine::masked(file.command.split(' '))),
+            command: Reading::Known(command),
             cgroups: Reading::Known(
                 file.cgroup.iter().map(|path| (String::new(), path.clone())).collect::<BTreeMap<_, _>>(),
             ),
@@ -164,9 +166,16 @@ impl SceneFile {
             } else {
                 Reading::default()
             },
+            owner: owner(file),
             ..Process::default()
         }
     }
+}
+
+fn owner(file: &ProcessFile) -> Owner {
+    let by_path = file.cgroup.as_ref().map_or_else(Owner::default, |path| gpuwhy_knowledge::owner(path));
+    let mut by_variable = gpuwhy_knowledge::job_variables().iter().filter_map(|name| file.env.get(name));
+    by_path.or(Owner { job: by_variable.next().cloned(), ..Owner::default() })
 }
 
 fn io(file: &ProcessFile) -> IoRates {

@@ -184,10 +184,11 @@ fn weigh_log(scene: &Scene, limits: &Limits, draft: &mut Draft) {
         }
         return;
     };
-    let fault = lines.iter().rev().filter(|line| kernel_log::is_fresh(scene, line, limits)).find(|line| {
-        let is_fault = kernel_log::xid(&line.text).is_some_and(|xid| !xid.is_harmless());
-        is_fault || kernel_log::fallen_off(&line.text).is_some()
-    });
+    let fault = lines
+        .iter()
+        .rev()
+        .filter(|line| kernel_log::is_fresh(scene, line, limits))
+        .find(|line| kernel_log::is_fault(line));
     match fault {
         Some(line) => {
             let words = text::error_in_log(line.text.as_str());

@@ -41,7 +41,7 @@ const ALSO_OF_LOST_CARDS: &[u32] = &[6, 999];
 
 fn check(scene: &Scene, _: &Limits, findings: &mut Findings) {
     let lost_slots: BTreeSet<String> =
-        kernel_log::lines(scene).iter().filter_map(|line| kernel_log::fallen_off(&line.text)).collect();
+        kernel_log::lines(scene).iter().filter_map(kernel_log::fallen_off).map(slot).collect();
     for card in whole_cards(scene) {
         judge_listed(scene, card, &lost_slots, findings);
     }

@@ -170,7 +170,7 @@ fn weigh_log(scene: &Scene, limits: &Limits, draft: &mut Draft) {
         .iter()
         .rev()
         .filter(|line| kernel_log::is_fresh(scene, line, limits))
-        .find(|line| kernel_log::shows_a_hang(&line.text));
+        .find(|line| kernel_log::shows_a_hang(line));
     if let Some(line) = line {
         draft.agree(
             WEIGHT,

@@ -152,20 +152,10 @@ fn kind(scene: &Scene, cards: &[&PciDevice], library_is_missing: bool) -> Option
     if driver.module != Reading::Unsupported {
         return None;
     }
-    if kernel_log::lines(scene).iter().any(|line| is_refusal(&line.text)) {
+    if kernel_log::lines(scene).iter().any(kernel_log::is_module_refusal) {
         return Some(Kind::RefusedByKernel);
     }
     Some(if library_is_missing { Kind::NotInstalled } else { Kind::NotLoaded })
-}
-
-/// Returns whether a line of the kernel log says that the module was refused for its signature.
-fn is_refusal(line: &str) -> bool {
-    let lower = line.to_ascii_lowercase();
-    let is_about_signing = lower.contains("lockdown")
-        || lower.contains("key was rejected")
-        || lower.contains("required key not available")
-        || lower.contains("module verification failed");
-    is_about_signing && lower.contains("nvidia")
 }
 
 fn report(scene: &Scene, cards: &[&PciDevice], kind: Kind, failure: &Failure, findings: &mut Findings) {
