@@ -3,9 +3,10 @@
 use gpuwhy_model::cause::Cause;
 use gpuwhy_model::limits::Limits;
 use gpuwhy_model::scene::{Card, Scene};
-use gpuwhy_model::verdict::{CardState, CardVerdict, Finding, Severity};
+use gpuwhy_model::verdict::{CardState, CardVerdict, Culprit, Finding, Severity};
 
 use crate::facts::cards::{self, Activity};
+use crate::facts::culprit;
 
 /// Findings of work in progress: a card that waits for its next batch is not free.
 const AT_WORK: &[Cause] = &[Cause::StarvedByStorage, Cause::StarvedByCpu, Cause::ComputeSaturated];
@@ -26,6 +27,7 @@ pub(super) fn verdicts(scene: &Scene, limits: &Limits, answers: &[Finding]) -> V
             uuid: card.uuid.known().cloned(),
             name: card.name.known().cloned(),
             state: state(scene, card, limits, answers),
+            holders: named_holders(scene, card, limits),
             findings: positions(card.index),
         })
         .collect();
@@ -33,7 +35,14 @@ pub(super) fn verdicts(scene: &Scene, limits: &Limits, answers: &[Finding]) -> V
         let findings_about = positions(index);
         let is_faulty = findings_about.iter().any(|place| answers[*place].severity == Severity::Fault);
         let state = if is_faulty { CardState::Faulty } else { CardState::Unknown };
-        verdicts.push(CardVerdict { index, uuid: None, name: None, state, findings: findings_about });
+        verdicts.push(CardVerdict {
+            index,
+            uuid: None,
+            name: None,
+            state,
+            holders: Vec::new(),
+            findings: findings_about,
+        });
     }
     verdicts.sort_by_key(|verdict| verdict.index);
     verdicts
@@ -59,6 +68,17 @@ fn state(scene: &Scene, card: &Card, limits: &Limits, answers: &[Finding]) -> Ca
         Activity::Unknown if card.clients.is_known() && card.memory.is_known() => CardState::Free,
         Activity::Unknown => CardState::Unknown,
     }
+}
+
+/// Returns who holds a card: those whose memory is worth naming or unknown, and those that worked.
+fn named_holders(scene: &Scene, card: &Card, limits: &Limits) -> Vec<Culprit> {
+    let mut holders = cards::holders(scene, card);
+    holders.retain(|holder| {
+        let memory_is_known = holder.client.memory.is_known();
+        let is_small = memory_is_known && !cards::is_worth_naming(holder.bytes(), card, limits);
+        !is_small || holder.worked(limits) == Some(true)
+    });
+    culprit::culprits(scene, &holders)
 }
 
 fn holds_something(card: &Card, holders: &[cards::Holder<'_>], limits: &Limits) -> bool {

@@ -3,11 +3,10 @@
 mod ask;
 mod cards;
 mod explain;
+mod guard;
 mod merge;
 mod notes;
 mod rank;
-
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use gpuwhy_model::cause::Cause;
 use gpuwhy_model::limits::Limits;
@@ -57,8 +56,7 @@ fn judge(rules: &[&Rule], scene: &Scene, limits: &Limits) -> Verdict {
 fn run(rule: &Rule, scene: &Scene, limits: &Limits, findings: &mut Findings) {
     findings.begin(rule);
     let mark = findings.mark();
-    let outcome = catch_unwind(AssertUnwindSafe(|| (rule.check)(scene, limits, findings)));
-    if outcome.is_err() {
+    if !guard::completes(|| (rule.check)(scene, limits, findings)) {
         findings.go_back(mark);
         findings.note(shared_text::note_broken_rule(rule.cause.id()));
     }

@@ -71,6 +71,7 @@ fn nobody() -> Culprit {
         unit: None,
         session: None,
         notebook: None,
+        remark: None,
     }
 }
 

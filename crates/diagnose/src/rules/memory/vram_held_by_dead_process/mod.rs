@@ -10,7 +10,7 @@ use gpuwhy_model::reading::Absence;
 use gpuwhy_model::scene::{Process, Scene};
 use gpuwhy_model::signal::{Reader, Signal};
 use gpuwhy_model::units::{Bytes, Seconds, Unit};
-use gpuwhy_model::verdict::{Impact, Severity, Subject};
+use gpuwhy_model::verdict::{Culprit, Impact, Severity, Subject};
 
 use crate::draft::{Draft, card_subject};
 use crate::evidence::{flag, holds, idle as idle_evidence, normal, once, tree_cores};
@@ -175,11 +175,21 @@ fn report(scene: &Scene, suspects: &[Suspect<'_>], limits: &Limits, findings: &m
     draft.balance.past_decides = true;
 
     let holders: Vec<Holder<'_>> = suspects.iter().map(|suspect| suspect.holder).collect();
-    let culprits = suspects.iter().map(|suspect| culprit::of_process(suspect.process)).collect();
+    let culprits = suspects.iter().map(culprit_of).collect();
     let lost_s = seconds_lost(scene, &draft.finding.cards, limits);
     draft.finding.impact = Impact { gpu_seconds: lost_s, bytes_held: bytes.0, blocked: 0 };
     advise(suspects, &mut draft);
     findings.report(draft.culprits(culprits, culprit::pids(&holders)));
+}
+
+fn culprit_of(suspect: &Suspect<'_>) -> Culprit {
+    let is_zombie = suspect.sign == Ok(DeadLeader::Zombie);
+    let remark = match suspect.parent {
+        _ if is_zombie => Some(text::who_zombie()),
+        Parent::Gone => Some(text::parent_gone()),
+        _ => None,
+    };
+    Culprit { remark, ..culprit::of_process(suspect.process) }
 }
 
 fn idle_s(suspect: &Suspect<'_>) -> f64 {
