@@ -1,5 +1,6 @@
 //! Who makes it so, in one line: program, pids, user, and the job, pod or container it runs in.
 
+use gpuwhy_knowledge::runs_scripts;
 use gpuwhy_model::text::Text;
 use gpuwhy_model::verdict::Culprit;
 
@@ -88,7 +89,7 @@ fn program(culprit: &Culprit) -> Option<String> {
         return culprit.name.as_deref().map(unbroken);
     };
     let program = base_name(first);
-    if !is_interpreter(program) {
+    if !runs_scripts(program) {
         return Some(unbroken(program));
     }
     let mut words = rest.iter().map(String::as_str);
@@ -109,11 +110,6 @@ fn program(culprit: &Culprit) -> Option<String> {
 fn base_name(path: &str) -> &str {
     let name = path.trim_end_matches('/');
     name.rsplit('/').next().filter(|name| !name.is_empty()).unwrap_or(path)
-}
-
-fn is_interpreter(program: &str) -> bool {
-    let name = program.trim_end_matches(|character: char| character.is_ascii_digit() || character == '.');
-    matches!(name, "python" | "pypy" | "bash" | "sh" | "dash" | "zsh" | "perl" | "ruby" | "node" | "java")
 }
 
 /// Makes a name safe and holds it together.
