@@ -54,16 +54,13 @@ impl Configuration {
     /// file of the machine or user that is not there, or that we may not read, is left out.
     pub(crate) fn read(named: Option<&Path>) -> Result<Self, Failure> {
         let mut layers = Layers::default();
-        match named {
-            Some(path) => {
-                let (text, voice) = contents(path).map_err(|error| cannot_use(path).because(&error))?;
-                layers.add(path, &text, voice)?;
-            }
-            None => {
-                layers.add_if_there(Path::new(MACHINE_FILE), Voice::Machine)?;
-                if let Some(path) = user_file() {
-                    layers.add_if_there(&path, Voice::User)?;
-                }
+        if let Some(path) = named {
+            let (text, voice) = contents(path).map_err(|error| cannot_use(path).because(&error))?;
+            layers.add(path, &text, voice)?;
+        } else {
+            layers.add_if_there(Path::new(MACHINE_FILE), Voice::Machine)?;
+            if let Some(path) = user_file() {
+                layers.add_if_there(&path, Voice::User)?;
             }
         }
         let limits = Limits::with_changes(&layers.limits)

@@ -37,6 +37,9 @@ impl Subject {
     }
 }
 
+/// The text that says of anything that nothing is wrong with it.
+const NOTHING_IS_WRONG: &str = "nothing-wrong.summary";
+
 /// Returns the part of a verdict that is about the subject's cards, and about the machine as a whole.
 ///
 /// # Errors
@@ -56,10 +59,10 @@ pub(crate) fn narrow(
         return Err(missing(&verdict, scene, subject));
     }
     let narrowed = restrict(verdict, &cards);
-    if !narrowed.findings.is_empty() {
+    if narrowed.findings.iter().any(|finding| !stands_alone(finding.cause)) {
         return Ok(narrowed);
     }
-    // All that was found is about other cards: these cards alone are judged anew.
+    // Nothing was found about these cards: they alone are judged anew.
     let mut anew = restrict(diagnose(&scene_of(scene, &cards), limits), &cards);
     for finding in &mut anew.findings {
         speak_of_cards(finding, scene, &cards);
@@ -96,6 +99,10 @@ fn speak_of_cards(finding: &mut Finding, scene: &Scene, cards: &BTreeSet<u32>) {
     let name = first.to_string();
     finding.subject = Target { kind: SubjectKind::Card, id: uuid.unwrap_or_else(|| name.clone()), name };
     finding.cards = cards.iter().copied().collect();
+    if finding.cause == Cause::NothingWrong {
+        // Not of all cards of the machine.
+        finding.summary = Text::plain(NOTHING_IS_WRONG);
+    }
     // How many cards the machine has was not looked at.
     finding.evidence.retain(|seen| !matches!(seen.signal, Signal::PciCards | Signal::CardCount));
 }
@@ -318,6 +325,7 @@ mod tests {
             uuid: None,
             name: None,
             state: CardState::Busy,
+            holders: Vec::new(),
             findings: findings.to_vec(),
         };
         let ruled_out = |card| RuledOut { cause: Cause::VramFull, signal: Signal::VramUsed, card };

@@ -9,6 +9,7 @@ use std::process::{Child, Command, Output, Stdio};
 
 use gpuwhy_lab::board::{BoardFile, BoxDirectory, install_library};
 use gpuwhy_lab::state::State;
+use gpuwhy_model::action::SubjectKind;
 use gpuwhy_model::report::Report;
 
 const BOARD: &str = "[driver]\nversion = \"580.95.05\"\n[[card]]\nprofile = \"a100-sxm4-80gb\"\ncount = 2\n";
@@ -234,13 +235,21 @@ fn an_answer_can_be_narrowed_to_a_card_a_process_and_a_user() {
     let pid = held.holder.id().to_string();
     let indices = |report: &Report| report.cards.iter().map(|card| card.index).collect::<Vec<u32>>();
 
-    assert_eq!(indices(&held.report(&["--once", "--json"])), [0, 1]);
+    let whole = held.report(&["--once", "--json"]);
+    assert_eq!(indices(&whole), [0, 1]);
+    let holders: Vec<Option<u32>> = whole.cards[0].holders.iter().map(|holder| holder.pid).collect();
+    assert_eq!(holders, [Some(held.holder.id())], "who holds a card stands beside its state");
+    assert!(whole.cards[1].holders.is_empty());
     assert_eq!(indices(&held.report(&["--once", "--json", "1"])), [1]);
     assert_eq!(indices(&held.report(&["--once", "--json", "--gpu", "0"])), [0]);
     assert_eq!(indices(&held.report(&["--once", "--json", "--pid", &pid])), [0]);
 
     let free = held.gpuwhy(&["--once", "1"]);
     assert_eq!(free.status.code(), Some(0), "nobody holds card 1: {}", text(&free.stdout));
+    assert!(text(&free.stdout).starts_with("GPU 1  free"), "{}", text(&free.stdout));
+    let free = held.report(&["--once", "--json", "1"]);
+    assert_eq!(free.findings[0].summary.text, "nothing is wrong", "of this card, not of all");
+    assert_eq!(free.findings[0].subject.kind, SubjectKind::Card);
     for arguments in [&["--once", "7"][..], &["--once", "--pid", "1"], &["--once", "--user", "nobody-here"]] {
         let output = held.gpuwhy(arguments);
         let said = text(&output.stderr);

@@ -158,6 +158,9 @@ pub struct ReportCard {
     pub name: Option<String>,
     /// State in a word.
     pub state: CardState,
+    /// Who holds it for computing, the largest holder first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub holders: Vec<ReportCulprit>,
     /// Positions in `findings`.
     pub findings: Vec<usize>,
 }

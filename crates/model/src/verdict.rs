@@ -108,6 +108,8 @@ pub struct Culprit {
     pub session: Option<String>,
     /// Notebook path.
     pub notebook: Option<String>,
+    /// What a person should know of it at once: its parent is gone.
+    pub remark: Option<Text>,
 }
 
 /// State of one card in a word.
@@ -121,6 +123,8 @@ pub struct CardVerdict {
     pub name: Option<String>,
     /// The state.
     pub state: CardState,
+    /// Who holds it for computing, the largest holder first.
+    pub holders: Vec<Culprit>,
     /// The findings about it, as positions in [`Verdict::findings`].
     pub findings: Vec<usize>,
 }

@@ -33,6 +33,7 @@ pub(crate) fn lines(culprits: &[Culprit], words: &Words<'_>) -> Vec<String> {
             .iter()
             .map(|user| unbroken(user))
             .chain(place(culprit).map(|place| words.sentence(&place)))
+            .chain(culprit.remark.as_ref().map(|remark| words.flowing(remark)))
             .collect();
         let pid = culprit.pid.map(|pid| pid.0);
         match groups.iter_mut().find(|group| group.program == program && group.rest == rest) {
@@ -137,6 +138,7 @@ mod tests {
             unit: None,
             session: None,
             notebook: None,
+            remark: None,
         };
         program(&culprit).unwrap().replace('\u{a0}', " ")
     }

@@ -121,6 +121,7 @@ fn card(card: &CardVerdict) -> ReportCard {
         uuid: card.uuid.clone(),
         name: card.name.clone(),
         state: card.state,
+        holders: card.holders.iter().map(culprit).collect(),
         findings: card.findings.clone(),
     }
 }

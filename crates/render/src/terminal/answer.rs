@@ -6,8 +6,8 @@ use std::fmt::Write as _;
 use gpuwhy_model::action::Action;
 use gpuwhy_model::cause::Cause;
 use gpuwhy_model::scene::SourceKind;
-use gpuwhy_model::text::Text;
-use gpuwhy_model::verdict::{CardState, Finding, Severity, Verdict};
+use gpuwhy_model::text::{Arg, Text};
+use gpuwhy_model::verdict::{CardState, CardVerdict, Finding, Severity, Verdict};
 
 use super::page::{Page, spaced};
 use super::who;
@@ -34,8 +34,17 @@ struct Entry {
 
 /// Writes the head of the answer.
 pub(super) fn write(page: &mut Page, verdict: &Verdict, words: &Words<'_>) {
-    let mut entries: Vec<Entry> =
-        answers(verdict).into_iter().map(|finding| entry(verdict, finding, words)).collect();
+    let mut entries: Vec<Entry> = Vec::new();
+    for finding in answers(verdict) {
+        if is_healthy_cards(finding) {
+            let is_one_of_them = |card: &&CardVerdict| finding.cards.contains(&card.index);
+            let cards = states(verdict.cards.iter().filter(is_one_of_them), words);
+            let confidence = Some(finding.confidence);
+            entries.extend(cards.into_iter().map(|entry| Entry { confidence, ..entry }));
+        } else {
+            entries.push(entry(verdict, finding, words));
+        }
+    }
     entries.extend(other_cards(verdict, words));
 
     let short_labels = entries.iter().map(|entry| flow::columns(&entry.label));
@@ -76,6 +85,11 @@ fn write_entry(page: &mut Page, entry: &Entry, lines: &[String], indent: usize, 
         page.line(&line);
         start = " ".repeat(indent);
     }
+}
+
+/// Returns whether a finding says of single cards that nothing is wrong: then their states are the answer.
+fn is_healthy_cards(finding: &Finding) -> bool {
+    finding.cause == Cause::NothingWrong && !who::is_about_the_machine(finding)
 }
 
 /// Returns the findings that stand in the head: those that no other explains, and those that alone name a card.
@@ -147,7 +161,7 @@ fn decide(verdict: &Verdict, words: &Words<'_>) -> Option<Text> {
     Some(answer::decide(words.joined(causes), command))
 }
 
-/// Returns an entry for each state of the cards that no finding names.
+/// Returns entries for the cards that no finding names.
 fn other_cards(verdict: &Verdict, words: &Words<'_>) -> Vec<Entry> {
     let named: BTreeSet<u32> = verdict
         .findings
@@ -155,24 +169,40 @@ fn other_cards(verdict: &Verdict, words: &Words<'_>) -> Vec<Entry> {
         .filter(|finding| !who::is_about_the_machine(finding))
         .flat_map(|finding| finding.cards.iter().copied())
         .collect();
-    let mut groups: Vec<(CardState, Vec<u32>)> = Vec::new();
-    for card in verdict.cards.iter().filter(|card| !named.contains(&card.index)) {
-        match groups.iter_mut().find(|(state, _)| *state == card.state) {
-            Some((_, indices)) => indices.push(card.index),
-            None => groups.push((card.state, vec![card.index])),
+    states(verdict.cards.iter().filter(|card| !named.contains(&card.index)), words)
+}
+
+/// Returns an entry for all cards that are in the same state by the same holders.
+fn states<'verdict>(cards: impl Iterator<Item = &'verdict CardVerdict>, words: &Words<'_>) -> Vec<Entry> {
+    let mut groups: Vec<(CardState, Vec<String>, Vec<u32>)> = Vec::new();
+    for card in cards {
+        let who = culprit::lines(&card.holders, words);
+        match groups.iter_mut().find(|(state, holders, _)| *state == card.state && *holders == who) {
+            Some((_, _, indices)) => indices.push(card.index),
+            None => groups.push((card.state, who, vec![card.index])),
         }
     }
-    let to_entry = |(state, indices): (CardState, Vec<u32>)| Entry {
-        label: words.sentence(&who::cards(&indices)),
+    groups.into_iter().map(|(state, who, indices)| state_entry(state, who, &indices, words)).collect()
+}
+
+/// Makes the entry of cards in one state; a single line of holders stands right behind the state.
+fn state_entry(state: CardState, mut who: Vec<String>, indices: &[u32], words: &Words<'_>) -> Entry {
+    let mut summary = words.flowing(&Text::plain(&format!("state.{}", state.id())));
+    if who.len() == 1
+        && let Some(holder) = who.pop()
+    {
+        summary = words.flowing(&answer::state_by(Arg::Raw(summary), Arg::Raw(holder)));
+    }
+    Entry {
+        label: words.sentence(&who::cards(indices)),
         severity: match state {
             CardState::Free | CardState::Busy => Severity::Ok,
             CardState::Held | CardState::Unknown => Severity::Note,
             CardState::Faulty => Severity::Fault,
         },
-        summary: words.flowing(&Text::plain(&format!("state.{}", state.id()))),
+        summary,
         confidence: None,
-        who: Vec::new(),
+        who,
         next: None,
-    };
-    groups.into_iter().map(to_entry).collect()
+    }
 }

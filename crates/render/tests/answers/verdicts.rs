@@ -25,6 +25,7 @@ pub(crate) fn all() -> Vec<(&'static str, Verdict)> {
     vec![
         ("four_cards", four_cards()),
         ("nothing_wrong", nothing_wrong()),
+        ("healthy_cards", healthy_cards()),
         ("no_gpu", no_gpu()),
         ("undetermined", undetermined()),
         ("lost_card_explains", lost_card_explains()),
@@ -48,6 +49,7 @@ fn verdict(findings: Vec<Finding>, states: &[CardState]) -> Verdict {
         uuid: Some(format!("GPU-{index:08}-0000-0000-0000-000000000000")),
         name: Some("NVIDIA A100-SXM4-40GB".to_owned()),
         state: *state,
+        holders: Vec::new(),
         findings: findings
             .iter()
             .enumerate()
@@ -105,6 +107,7 @@ fn culprit(pid: u32, user: &str, command: &[&str]) -> Culprit {
         unit: None,
         session: None,
         notebook: None,
+        remark: None,
     }
 }
 
@@ -145,7 +148,7 @@ fn starved() -> Finding {
 fn dead(card: u32) -> Finding {
     let summary = text("dead").with("bytes", Arg::Bytes(33_500_954_624)).with("idle", Arg::Seconds(2400.0));
     let mut found = finding(Cause::VramHeldByDeadProcess, 0.97, Severity::Warn, &[card], summary);
-    found.culprits = vec![culprit(4242, "bob", &["python"])];
+    found.culprits = vec![Culprit { remark: Some(text("gone")), ..culprit(4242, "bob", &["python"]) }];
     found.evidence =
         vec![evidence(Signal::ParentAlive, EvidenceSource::once(Reader::ProcPid), text("parent_gone"))];
     let end = text("end")
@@ -218,6 +221,20 @@ fn nothing_wrong() -> Verdict {
         &[CardState::Busy, CardState::Free, CardState::Free],
     );
     verdict.notes = vec![text("slow_init").with("span", Arg::Seconds(20.3))];
+    verdict
+}
+
+/// The answer about some cards only: one is free, one works, on one a notebook rests with its friends.
+fn healthy_cards() -> Verdict {
+    let mut verdict = verdict(
+        vec![finding(Cause::NothingWrong, 0.9, Severity::Ok, &[1, 2, 3], text("nothing"))],
+        &[CardState::Held, CardState::Free, CardState::Busy, CardState::Held],
+    );
+    let train = Culprit { job: Some("8841".to_owned()), ..culprit(3101, "alice", &["python", "train.py"]) };
+    verdict.cards[2].holders = vec![train];
+    verdict.cards[3].holders =
+        (1..6).map(|number| culprit(number, &format!("user{number}"), &["jupyter"])).collect();
+    verdict.cards[0].holders = vec![culprit(77, "dave", &["/opt/训练/serve"])];
     verdict
 }
 
