@@ -7,8 +7,7 @@ use super::series::{Growth, growth, newest_of};
 use crate::process::{BootId, Pid, ProcessKey};
 use crate::reading::{Failure, Reading};
 use crate::sample::{
-    CgroupSample, IoCounters, ProcessSample, ProcessState, ProcessTable, ReadTime, Sample,
-    ThreadSample,
+    CgroupSample, IoCounters, ProcessSample, ProcessState, ProcessTable, ReadTime, Sample, ThreadSample,
 };
 use crate::scene::{Cgroup, IoRates, Process, StateShares, Thread, WaitChannel};
 use crate::units::{Bytes, BytesPerSecond, Cores, Seconds, Share};
