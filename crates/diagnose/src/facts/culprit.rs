@@ -103,3 +103,26 @@ pub(crate) fn called(holder: &Holder<'_>) -> String {
         (None, _) => holder.client.pid.to_string(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use gpuwhy_model::sample::Owner;
+    use gpuwhy_model::scene::Process;
+
+    use super::of_process;
+
+    #[test]
+    fn a_culprit_is_named_with_where_it_belongs() {
+        let some = |text: &str| Some(text.to_owned());
+        let owner = Owner {
+            container: some("c"),
+            pod: some("p"),
+            job: some("j"),
+            unit: some("u"),
+            session: some("s"),
+        };
+        let culprit = of_process(&Process { owner, ..Process::default() });
+        let named = [culprit.container, culprit.pod, culprit.job, culprit.unit, culprit.session];
+        assert_eq!(named, ["c", "p", "j", "u", "s"].map(some));
+    }
+}

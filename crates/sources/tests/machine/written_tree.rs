@@ -7,7 +7,7 @@ use std::sync::MutexGuard;
 use super::support::{child_program, one_at_a_time};
 use gpuwhy_model::process::Pid;
 use gpuwhy_model::reading::{Access, Failure, Reading};
-use gpuwhy_model::sample::{ProcessSample, ProcessState, ProcessTable, Sample};
+use gpuwhy_model::sample::{ProcessRole, ProcessSample, ProcessState, ProcessTable, Sample};
 use gpuwhy_sources::{Depth, Observer, Options, Roots};
 
 /// A machine in a directory.
@@ -133,6 +133,11 @@ fn who_holds_a_card_is_found_with_its_tree() {
     assert_eq!(run.user, Reading::Known("alice".to_owned()));
     assert_eq!(run.executable, Reading::Known("/usr/bin/python3.11".to_owned()));
     assert_eq!(run.namespace_pids, Reading::Known(vec![200, 7]));
+    assert_eq!(run.owner.unit.as_deref(), Some("run-7.scope"));
+    let roles: Vec<_> = table(&sample).processes.iter().map(|process| process.role).collect();
+    let expected =
+        [ProcessRole::Init, ProcessRole::Launcher, ProcessRole::Interpreter, ProcessRole::Loader].map(Some);
+    assert_eq!(roles, expected);
     assert_eq!(run.environment.known().unwrap().get("RANK").map(String::as_str), Some("3"));
     assert_eq!(run.run_delay_ns, Reading::Known(77));
     assert_eq!((run.cpu_ticks, run.thread_count, run.start_ticks), (150, 3, 2000));
