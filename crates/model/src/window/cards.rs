@@ -10,8 +10,8 @@ use crate::scene::{Card, Client, ReasonShares};
 use crate::trend::Trend;
 use crate::units::{Bytes, Percent, Quantity, Seconds, Share, Watts};
 
-/// A single look judges this much of what the driver's buffers hold of the past, in seconds.
-const PAST_OF_A_SINGLE_LOOK_S: f64 = 5.0;
+/// At least this much of what the driver's buffers hold is judged, in seconds, however short the look was.
+const SHORTEST_JUDGED_S: f64 = 5.0;
 
 /// Kernel time up to this percentage counts as not working: a display or a clock tick is no work.
 const IDLE_PERCENT: f64 = 2.0;
@@ -53,13 +53,9 @@ struct Span {
 }
 
 impl Span {
-    /// Returns the start of what is judged: the window, or some of the past for a single look.
+    /// Returns the start of what is judged: the window, or some of the past for a short one.
     fn judged_from_us(self) -> u64 {
-        let past_us = seconds_to_micros(PAST_OF_A_SINGLE_LOOK_S);
-        if self.end_us - self.start_us.min(self.end_us) < past_us / 5 {
-            return self.end_us.saturating_sub(past_us);
-        }
-        self.start_us
+        self.start_us.min(self.end_us.saturating_sub(seconds_to_micros(SHORTEST_JUDGED_S)))
     }
 }
 

@@ -12,10 +12,10 @@ pub(super) fn host(samples: &[Sample]) -> Host {
     let cpu_growth = |pick: fn(&CpuTimes) -> u64| {
         growth(host_points(samples, move |host| host.cpu_times.as_ref().map(pick)))
     };
-    let all = cpu_growth(|times| times.user + times.system + times.idle + times.io_wait + times.steal);
+    let all = cpu_growth(all_ticks);
     Host {
         cpus: newest(samples, |sample| sample.host.value.as_ref().and_then(|host| host.cpus.as_ref())),
-        cores_used: cpu_growth(|times| times.user + times.system).and_then(|used| match ticks_per_second {
+        cores_used: cpu_growth(used_ticks).and_then(|used| match ticks_per_second {
             0 => Reading::default(),
             ticks => Reading::Known(Cores(used.per_second() / ticks as f64)),
         }),
@@ -37,6 +37,16 @@ pub(super) fn host(samples: &[Sample]) -> Host {
             ),
         },
     }
+}
+
+/// Returns the time in which processors worked. A damaged recording may hold any number: sums must not overflow.
+fn used_ticks(times: &CpuTimes) -> u64 {
+    times.user.saturating_add(times.system)
+}
+
+/// Returns all processor time.
+fn all_ticks(times: &CpuTimes) -> u64 {
+    [times.idle, times.io_wait, times.steal].into_iter().fold(used_ticks(times), u64::saturating_add)
 }
 
 /// Returns the clock ticks per second of the counters; 0 when no sample carries it.
