@@ -100,7 +100,7 @@ impl Count {
             self.is_inside_success = true;
             return false;
         }
-        let verdicts = ["FAIL", "TIMEOUT", "SIGABRT", "SIGSEGV", "SLOW", "error", "warning"];
+        let verdicts = ["FAIL [", "TIMEOUT [", "SIGABRT [", "SIGSEGV [", "SLOW [", "error", "warning"];
         let is_verdict = verdicts.iter().any(|start| words.starts_with(start));
         // A test that passes may panic on purpose; only a run of one test tells whose words these are.
         let is_panic = self.runner == Runner::Cargo && words.starts_with("thread '");
