@@ -115,7 +115,8 @@ impl Observer {
         };
         let mut survivors = Survivors::default();
         observer.refresh_index(&mut survivors);
-        let survivor = observer.proc.as_mut().ok().and_then(|proc| survivors.stuck(proc, None));
+        let viewer = rustix::process::geteuid().as_raw();
+        let survivor = observer.proc.as_mut().ok().and_then(|proc| survivors.stuck(proc, viewer));
         observer.driver.start(survivor);
         let lines = observer.kernel_log.new_lines();
         observer.init_limit = observer.options.init_limit.unwrap_or_else(|| init_limit(&lines));

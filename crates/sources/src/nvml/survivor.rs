@@ -37,18 +37,19 @@ impl Survivors {
         }
     }
 
-    /// Returns a child of an earlier run that was killed and does not die.
-    pub(crate) fn stuck(&self, proc: &mut ProcRoot, own: Option<Pid>) -> Option<StuckCall> {
-        let others = self.candidates.iter().filter(|(pid, ..)| Some(*pid) != own);
-        others.into_iter().find_map(|(pid, start_ticks, name)| lasting(proc, *pid, *start_ticks, name))
+    /// Returns a child of an earlier run that was killed and does not die, as far as `viewer`, a user, may believe it.
+    pub(crate) fn stuck(&self, proc: &mut ProcRoot, viewer: u32) -> Option<StuckCall> {
+        self.candidates
+            .iter()
+            .find_map(|(pid, start_ticks, name)| lasting(proc, *pid, *start_ticks, name, viewer))
     }
 }
 
 /// Returns what is stuck, once the process had time to die and is still there.
-fn lasting(proc: &mut ProcRoot, pid: Pid, start_ticks: u64, name: &Name) -> Option<StuckCall> {
+fn lasting(proc: &mut ProcRoot, pid: Pid, start_ticks: u64, name: &Name, viewer: u32) -> Option<StuckCall> {
     let until = clock::awake() + DYING;
     loop {
-        let state = doomed_state(proc, pid, start_ticks)?;
+        let state = doomed_state(proc, pid, start_ticks, viewer)?;
         let now = clock::awake();
         if now >= until {
             return Some(StuckCall {
@@ -67,19 +68,98 @@ fn lasting(proc: &mut ProcRoot, pid: Pid, start_ticks: u64, name: &Name) -> Opti
     }
 }
 
-/// Returns the state of a process that was killed, or has given up its memory already, and is of ours to name.
-fn doomed_state(proc: &mut ProcRoot, pid: Pid, start_ticks: u64) -> Option<Reading<ProcessState>> {
+/// Returns the state of a process that was killed, or has given up its memory already, and is `viewer`'s to believe.
+fn doomed_state(
+    proc: &mut ProcRoot,
+    pid: Pid,
+    start_ticks: u64,
+    viewer: u32,
+) -> Option<Reading<ProcessState>> {
     let directory = ProcessDirectory::open(proc, pid).ok()?;
     let stat = directory.stat(proc).ok()?;
     let state = stat.state;
-    if stat.start_ticks != start_ticks || state == Some(ProcessState::Zombie) {
+    if stat.start_ticks != start_ticks || !state.is_some_and(may_be_in_a_call) {
         return None;
     }
     let status = directory.status(proc).ok()?;
     // Without memory it is on its way out.
     let is_doomed = status.kill_pending == Some(true) || status.resident.is_none();
-    // Anybody could name a process so. Root's word counts for everyone, each user's own for himself.
-    let viewer = rustix::process::geteuid().as_raw();
-    let is_believed = viewer == 0 || status.uid == Some(0) || status.uid == Some(viewer);
-    (is_doomed && is_believed).then(|| state.map_or_else(Reading::default, Reading::Known))
+    // A debugger can hold a process at its end for as long as it likes.
+    let is_held = status.tracer.is_some_and(|tracer| tracer != 0);
+    // Anybody could name a process so, and keep root from looking. Root's word counts for everyone, each user's own
+    // only for himself.
+    let is_believed = status.uid == Some(0) || status.uid == Some(viewer);
+    (is_doomed && is_believed && !is_held).then(|| state.map_or_else(Reading::default, Reading::Known))
+}
+
+/// Returns whether a process in this state may sit in a call that does not return, rather than being held or gone.
+fn may_be_in_a_call(state: ProcessState) -> bool {
+    match state {
+        ProcessState::Running | ProcessState::Sleeping | ProcessState::Blocked => true,
+        ProcessState::Zombie | ProcessState::Stopped | ProcessState::Idle | ProcessState::Dead => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Survivors;
+    use crate::proc::ProcRoot;
+    use gpuwhy_formats::proc::stat;
+    use gpuwhy_model::process::Pid;
+
+    const ROOT: u32 = 0;
+    const ALICE: u32 = 1000;
+    const BOB: u32 = 1001;
+
+    /// What is written about a process that has our child's name and was killed.
+    struct Written {
+        state: char,
+        owner: u32,
+        tracer: u32,
+    }
+
+    fn is_believed(written: &Written, viewer: u32) -> bool {
+        let Written { state, owner, tracer } = written;
+        let root = tempfile::tempdir().unwrap();
+        let directory = root.path().join("7");
+        std::fs::create_dir(&directory).unwrap();
+        let text = format!("7 (nv15.0@33z) {state} 1 7 7 0 -1 0 0 0 0 0 1 1 0 0 20 0 1 0 70 0 0\n");
+        std::fs::write(directory.join("stat"), &text).unwrap();
+        let status = format!(
+            "Name:\tnv15.0@33z\nState:\t{state} (x)\nTracerPid:\t{tracer}\nUid:\t{owner}\t{owner}\t{owner}\t\
+             {owner}\nVmRSS:\t 2048 kB\nShdPnd:\t0000000000000100\n"
+        );
+        std::fs::write(directory.join("status"), status).unwrap();
+        let mut survivors = Survivors::default();
+        survivors.consider(&stat(text.as_bytes()).unwrap());
+        let mut proc = ProcRoot::open(root.path()).unwrap();
+        let stuck = survivors.stuck(&mut proc, viewer);
+        assert!(stuck.as_ref().is_none_or(|stuck| stuck.pid == Pid(7) && stuck.card == Some(0)));
+        stuck.is_some()
+    }
+
+    #[test]
+    fn a_child_of_root_is_everybodys_and_one_of_a_user_only_his() {
+        for (owner, viewer, expected) in [
+            (ROOT, ROOT, true),
+            (ROOT, ALICE, true),
+            (ALICE, ALICE, true),
+            (ALICE, BOB, false),
+            // Else any user could keep root from looking.
+            (ALICE, ROOT, false),
+        ] {
+            let written = Written { state: 'D', owner, tracer: 0 };
+            assert_eq!(is_believed(&written, viewer), expected, "of {owner}, seen by {viewer}");
+        }
+    }
+
+    #[test]
+    fn a_process_that_is_held_or_gone_is_in_no_call() {
+        for (state, expected) in
+            [('D', true), ('R', true), ('t', false), ('T', false), ('Z', false), ('X', false)]
+        {
+            assert_eq!(is_believed(&Written { state, owner: ROOT, tracer: 0 }, ROOT), expected, "{state}");
+        }
+        assert!(!is_believed(&Written { state: 'D', owner: ROOT, tracer: 99 }, ROOT), "a debugger holds it");
+    }
 }
