@@ -78,14 +78,15 @@ pub(crate) struct WhyOptions {
     /// Print the answer as JSON (schema gpuwhy.report/1)
     #[arg(long)]
     pub(crate) json: bool,
-    /// Keep what was seen in FILE
+    /// Keep what was seen in FILE; an earlier file of the same name is replaced if it is yours
     #[arg(long, value_name = "FILE")]
     pub(crate) record: Option<PathBuf>,
     /// Answer from a recording instead of this machine; `-` reads standard input
     #[arg(long, value_name = "FILE", conflicts_with = "record")]
     pub(crate) replay: Option<PathBuf>,
     /// Where in the recording to begin, counted from its start
-    #[arg(long, value_name = "DURATION", value_parser = duration, requires = "replay")]
+    #[arg(long, value_name = "DURATION", value_parser = duration, requires = "replay",
+        conflicts_with_all = ["once", "record"])]
     pub(crate) from: Option<Duration>,
 }
 
@@ -110,7 +111,10 @@ pub(crate) struct SubjectOptions {
 /// Options of `record`.
 #[derive(Debug, Args)]
 pub(crate) struct RecordOptions {
-    /// The file to write; `-` writes to standard output
+    /// The file to write, `-` for standard output
+    ///
+    /// A file is written beside it and takes its name at the end. An earlier file of the same name is replaced if it
+    /// is yours; links and devices are refused.
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
     /// How long to record; 0 records until interrupted

@@ -5,12 +5,16 @@ mod commands;
 mod configuration;
 mod failure;
 mod input;
+mod interruption;
+mod new_file;
 mod output;
 mod progress;
+mod recording;
 mod similar;
 mod speech;
 mod subject;
 
+use std::io::ErrorKind;
 use std::process::ExitCode;
 
 use clap::Parser as _;
@@ -26,15 +30,11 @@ fn main() -> ExitCode {
     if raw_arguments.next().is_some_and(|first| first == nvml::CHILD_COMMAND) {
         return nvml::child_main(raw_arguments);
     }
+    let of_locale = Speech::of_locale();
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
-        Err(error) => {
-            // Help and version are no errors and go to standard output; there is nobody to tell if that fails.
-            let _ = error.print();
-            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(COULD_NOT_LOOK));
-        }
+        Err(error) => return ExitCode::from(not_parsed(&error, &of_locale)),
     };
-    let of_locale = Speech::of_locale();
     let (speech, outcome) = match arguments.everywhere.lang.as_deref().map(Speech::asked_for).transpose() {
         Ok(asked_for) => {
             let speech = asked_for.unwrap_or(of_locale);
@@ -49,5 +49,18 @@ fn main() -> ExitCode {
             output::talk(&failure.worded(&speech.words()));
             ExitCode::from(COULD_NOT_LOOK)
         }
+    }
+}
+
+/// Prints help, version, or what is wrong with the command line; returns the exit code.
+fn not_parsed(error: &clap::Error, speech: &Speech) -> u8 {
+    match error.print() {
+        // Help and version are data.
+        Err(unwritten) if !error.use_stderr() && unwritten.kind() != ErrorKind::BrokenPipe => {
+            output::talk(&output::cannot_write(&unwritten).worded(&speech.words()));
+            COULD_NOT_LOOK
+        }
+        // There is nobody to tell if the error itself cannot be written.
+        _ => u8::try_from(error.exit_code()).unwrap_or(COULD_NOT_LOOK),
     }
 }

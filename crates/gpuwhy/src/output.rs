@@ -5,6 +5,7 @@ use std::io::{self, IsTerminal as _, Write as _};
 
 use gpuwhy_model::text::Text;
 use gpuwhy_render::{Layout, Words, message};
+use rustix::fs::{FileType, OFlags};
 
 use crate::failure::Failure;
 
@@ -20,11 +21,25 @@ pub(crate) fn data(text: &str) -> Result<(), Failure> {
     match output.write_all(text.as_bytes()).and_then(|()| output.flush()) {
         Ok(()) => Ok(()),
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        Err(error) => {
-            let path = message::standard_output();
-            Err(Failure::new(message::cannot_write(path)).because(&error))
-        }
+        Err(error) => Err(cannot_write(&error)),
     }
+}
+
+/// Returns the failure to write to standard output.
+pub(crate) fn cannot_write(error: &io::Error) -> Failure {
+    Failure::new(message::cannot_write(message::standard_output())).because(error)
+}
+
+/// Returns whether standard output was closed when the program began: the run-time has put something in its place,
+/// which can be told from a `/dev/null` that a shell was asked for by its open mode.
+pub(crate) fn is_closed() -> bool {
+    let output = io::stdout();
+    let (Ok(there), Ok(flags)) = (rustix::fs::fstat(&output), rustix::fs::fcntl_getfl(&output)) else {
+        return true;
+    };
+    let is_null = FileType::from_raw_mode(there.st_mode) == FileType::CharacterDevice
+        && there.st_rdev == rustix::fs::makedev(1, 3);
+    is_null && flags.contains(OFlags::RDWR)
 }
 
 /// Writes to standard error; there is nobody to tell if that fails.

@@ -59,12 +59,12 @@ impl<'speech> LookingLine<'speech> {
     }
 
     /// Shows how far the look has come.
-    pub(crate) fn show(&mut self, progress: &Progress) {
+    pub(crate) fn show(&mut self, progress: &Progress<'_>) {
         match progress {
             Progress::DriverStarts(passed) => {
                 self.line.show(*passed, &message::starting_driver(whole_seconds(*passed)));
             }
-            Progress::Looks(passed) => {
+            Progress::Sampled { passed, .. } => {
                 // The last second counts as a whole one.
                 let left = self.window.saturating_sub(*passed).as_secs() + 1;
                 let window = Arg::Seconds(self.window.as_secs_f64());

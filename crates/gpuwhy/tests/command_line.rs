@@ -1,42 +1,16 @@
 //! The binary as people and scripts call it: exit codes, messages, languages, recordings, pipes.
 
+mod binary;
+
 use std::io::{Read as _, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::Stdio;
 
+use binary::{gpuwhy, places, read, run};
 use gpuwhy_model::reading::Reading;
 use gpuwhy_model::report::Report;
 use gpuwhy_model::sample::{MachineSample, ReadTime, Sample};
 use gpuwhy_model::scene::SourceKind;
-
-/// Returns our binary, in English, with no settings of this machine, looking at a machine without anything.
-fn gpuwhy(empty: &Path) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_gpuwhy"));
-    command.env_clear().env("LC_ALL", "C").env("XDG_CONFIG_HOME", empty).stdin(Stdio::null());
-    command
-}
-
-/// Returns the options that make a folder the whole machine.
-fn places(empty: &Path) -> Vec<String> {
-    let folder = empty.display();
-    vec![
-        format!("--proc={folder}"),
-        format!("--sys={folder}"),
-        format!("--dev={folder}"),
-        format!("--nvml-lib={folder}/libnvidia-ml.so.1"),
-        format!("--journal={folder}/kmsg"),
-    ]
-}
-
-fn run(command: &mut Command) -> (i32, String, String) {
-    read(command.output().expect("our binary starts"))
-}
-
-fn read(output: Output) -> (i32, String, String) {
-    let text = |bytes| String::from_utf8(bytes).expect("all output is UTF-8");
-    (output.status.code().expect("no signal ends it"), text(output.stdout), text(output.stderr))
-}
 
 /// Returns a folder with a recording of a machine without cards, made by hand.
 fn recording() -> (tempfile::TempDir, String) {
@@ -71,6 +45,8 @@ fn usage_errors_end_with_2_and_say_what_was_meant() {
         (&["--for", "soon"], "is no length of time"),
         (&["--once", "rule"], "options stand behind the command: gpuwhy rule"),
         (&["--from", "3s"], "--replay"),
+        (&["--once", "--from", "3s"], "cannot be used with"),
+        (&["--record", "x", "--from", "3s"], "cannot be used with"),
         (&["--record", "-"], "hint: only the recording, and no answer: gpuwhy record -"),
         (&["--for", "99999h"], "is too long"),
         (&["--lang", "fr"], "hint: languages: en, zh-CN"),
@@ -90,6 +66,17 @@ fn help_and_version_are_data() {
         assert_eq!((code, errors.as_str()), (0, ""), "{arguments:?}");
         assert!(output.contains("gpuwhy"), "{arguments:?}: {output}");
         assert!(!output.contains("--nvml-lib"), "{arguments:?}: hidden options are shown");
+    }
+}
+
+#[test]
+fn data_that_could_not_be_written_are_no_success() {
+    let empty = tempfile::tempdir().unwrap();
+    for arguments in [&["--help"][..], &["--version"], &["rule"]] {
+        let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+        let (code, _, errors) = run(gpuwhy(empty.path()).args(arguments).stdout(full));
+        assert_eq!(code, 2, "{arguments:?}");
+        assert!(errors.starts_with("error: cannot write `standard output`: "), "{arguments:?}: {errors}");
     }
 }
 
@@ -269,29 +256,6 @@ fn a_reader_that_goes_away_ends_a_recording_well() {
     // The pipe is closed now.
     let (code, _, errors) = read(recorder.wait_with_output().unwrap());
     assert_eq!((code, errors.as_str()), (0, ""));
-}
-
-#[test]
-fn an_interrupted_recording_is_whole() {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("long.zst");
-    let mut recorder = gpuwhy(folder.path())
-        .args(places(folder.path()))
-        .args(["record", "--for", "0"])
-        .arg(&file)
-        .spawn()
-        .unwrap();
-    // Something is in the file once the first sample was taken, and by then the signal is heard.
-    let deadline = std::time::Instant::now() + std::time::Duration::from_mins(1);
-    while std::fs::metadata(&file).map_or(0, |data| data.len()) == 0 {
-        assert!(std::time::Instant::now() < deadline, "no sample within a minute");
-        std::thread::yield_now();
-    }
-    let pid = rustix::process::Pid::from_child(&recorder);
-    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
-    assert_eq!(recorder.wait().unwrap().code(), Some(0));
-    let (_, _, errors) = run(gpuwhy(folder.path()).arg("--replay").arg(&file));
-    assert_eq!(errors, "", "nothing was cut off");
 }
 
 #[test]

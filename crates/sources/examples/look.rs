@@ -6,6 +6,7 @@
 
 use std::ffi::OsString;
 use std::io::{self, Write};
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -54,6 +55,7 @@ fn run(mut arguments: impl Iterator<Item = OsString>) -> io::Result<()> {
         if let Progress::DriverStarts(since) = progress {
             let _ = writeln!(io::stderr(), "the driver has been starting for {:.1} s", since.as_secs_f64());
         }
+        ControlFlow::Continue(())
     });
     let mut output = io::stdout().lock();
     for sample in samples.iter().filter(|_| !is_quiet) {

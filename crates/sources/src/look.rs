@@ -1,5 +1,6 @@
 //! A look: the samples of a window.
 
+use std::ops::ControlFlow;
 use std::time::Duration;
 
 use gpuwhy_model::reading::{Failure, Reading};
@@ -36,24 +37,38 @@ impl Default for Look {
 }
 
 /// A moment of a look, for those who wait.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Progress {
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Progress<'sample> {
     /// The driver has been starting for this long.
     DriverStarts(Duration),
-    /// Of the window this much has passed.
-    Looks(Duration),
+    /// A sample was taken.
+    Sampled {
+        /// The sample.
+        sample: &'sample Sample,
+        /// How much of the window has passed.
+        passed: Duration,
+    },
 }
 
 /// Looks for a window, which begins when the driver is ready: everything at its ends, what changes quickly between.
-pub fn look(observer: &mut Observer, look: &Look, progress: &mut dyn FnMut(Progress)) -> Vec<Sample> {
+///
+/// Whoever is told of the progress can end the look; what was sampled until then is returned.
+pub fn look(
+    observer: &mut Observer,
+    look: &Look,
+    progress: &mut dyn FnMut(Progress<'_>) -> ControlFlow<()>,
+) -> Vec<Sample> {
     let waits_since = clock::awake();
     while !observer.wait_for_driver(PROGRESS_EVERY) {
-        progress(Progress::DriverStarts(clock::since(waits_since)));
+        if progress(Progress::DriverStarts(clock::since(waits_since))).is_break() {
+            return Vec::new();
+        }
     }
     let begun = clock::awake();
     let first = if look.window.is_zero() { Depth::Alone } else { Depth::Full };
     let mut samples = vec![observer.sample(first)];
-    if look.may_end_early && is_nothing_to_watch(&samples[0]) {
+    let go_on = progress(Progress::Sampled { sample: &samples[0], passed: clock::since(begun) });
+    if go_on.is_break() || look.may_end_early && is_nothing_to_watch(&samples[0]) {
         return samples;
     }
     let mut due = Duration::ZERO;
@@ -61,8 +76,12 @@ pub fn look(observer: &mut Observer, look: &Look, progress: &mut dyn FnMut(Progr
         due = next_due(due, clock::since(begun), look);
         std::thread::sleep((begun + due).saturating_sub(clock::awake()));
         let depth = if due >= look.window { Depth::Full } else { Depth::Calm };
-        samples.push(observer.sample(depth));
-        progress(Progress::Looks(clock::since(begun)));
+        let sample = observer.sample(depth);
+        let go_on = progress(Progress::Sampled { sample: &sample, passed: clock::since(begun) });
+        samples.push(sample);
+        if go_on.is_break() {
+            break;
+        }
     }
     samples
 }

@@ -8,7 +8,6 @@ use gpuwhy_render::message;
 use gpuwhy_sources::Look;
 
 use super::answer::answer;
-use super::record::Recording;
 use crate::arguments::{EverywhereOptions, WhyOptions};
 use crate::configuration::Configuration;
 use crate::failure::Failure;
@@ -16,6 +15,7 @@ use crate::input::is_standard;
 use crate::input::live;
 use crate::input::recorded::{self, Cut};
 use crate::output;
+use crate::recording::Recording;
 use crate::speech::Speech;
 use crate::subject::Subject;
 
@@ -59,13 +59,7 @@ fn live_scene(
     // A file that cannot be written is found out before, not after looking.
     let recording = options.record.as_deref().map(Recording::begin).transpose()?;
     let mut observer = live::observer(&everywhere.places, configuration);
-    let samples = live::samples(&mut observer, &wanted_look(options), speech);
-    if let Some(mut recording) = recording {
-        for sample in &samples {
-            recording.add(sample)?;
-        }
-        recording.end()?;
-    }
+    let samples = live::samples(&mut observer, &wanted_look(options), recording, speech)?;
     Ok(window(&samples))
 }
 

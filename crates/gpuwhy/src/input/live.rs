@@ -1,11 +1,17 @@
 //! Samples of this machine, now.
 
+use std::ops::ControlFlow;
+
 use gpuwhy_model::sample::Sample;
-use gpuwhy_sources::{Look, Observer, Options, Roots, look};
+use gpuwhy_render::message;
+use gpuwhy_sources::{Look, Observer, Options, Progress, Roots, look};
 
 use crate::arguments::PlaceOptions;
 use crate::configuration::Configuration;
+use crate::failure::Failure;
+use crate::interruption::Interruption;
 use crate::progress::LookingLine;
+use crate::recording::Recording;
 use crate::speech::Speech;
 
 /// Begins to look at this machine.
@@ -23,10 +29,47 @@ pub(crate) fn observer(places: &PlaceOptions, configuration: &Configuration) -> 
     Observer::start(roots, Options { command_lines_are_open, ..Options::default() })
 }
 
-/// Looks at this machine and says on a terminal how long it still takes.
-pub(crate) fn samples(observer: &mut Observer, wanted: &Look, speech: &Speech) -> Vec<Sample> {
+/// Looks at this machine, keeps each sample as it is taken, and says on a terminal how long it still takes.
+///
+/// # Errors
+/// Fails when a sample cannot be kept, or when somebody interrupts a look that is recorded: what was kept until then
+/// stays.
+pub(crate) fn samples(
+    observer: &mut Observer,
+    wanted: &Look,
+    recording: Option<Recording>,
+    speech: &Speech,
+) -> Result<Vec<Sample>, Failure> {
     let mut line = LookingLine::new(wanted.window, speech);
-    let samples = look(observer, wanted, &mut |progress| line.show(&progress));
+    let Some(mut recording) = recording else {
+        let samples = look(observer, wanted, &mut |progress| {
+            line.show(&progress);
+            ControlFlow::Continue(())
+        });
+        line.clear();
+        return Ok(samples);
+    };
+    let interruption = Interruption::listen();
+    let mut failure = None;
+    let samples = look(observer, wanted, &mut |progress| {
+        line.show(&progress);
+        if let Progress::Sampled { sample, .. } = progress {
+            failure = recording.add(sample).err();
+        }
+        if failure.is_some() || interruption.happened() {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    });
     line.clear();
-    samples
+    if let Some(failure) = failure {
+        return Err(failure);
+    }
+    let kept = recording.samples();
+    recording.end()?;
+    if interruption.happened() {
+        return Err(Failure::new(message::interrupted(kept)));
+    }
+    Ok(samples)
 }
