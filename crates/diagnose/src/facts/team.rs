@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use gpuwhy_model::process::Pid;
 use gpuwhy_model::reading::Reading;
-use gpuwhy_model::sample::ProcessState;
+use gpuwhy_model::sample::{ProcessRole, ProcessState};
 use gpuwhy_model::scene::{Process, Scene, Thread};
 
 use super::cards::Holder;
@@ -50,7 +50,10 @@ impl<'scene> Team<'scene> {
             return None;
         }
         let places = Places::default();
-        let loading = loading_processes(scene, holders, &computing);
+        let loading: Vec<&Process> = loading_processes(scene, holders, &computing)
+            .into_iter()
+            .filter(|process| was_there_all_the_time(scene, process))
+            .collect();
         let by_process =
             taking_part(loading.iter().filter_map(|process| busiest(process, &places)).collect());
         if !by_process.is_empty() {
@@ -131,8 +134,11 @@ fn loading_processes<'scene>(
             && !names::is_helper(process)
             && process.state != Reading::Known(ProcessState::Zombie)
     };
-    let mut below: Vec<&Process> =
-        computing.iter().flat_map(|process| tree(scene, process)).filter(may_load).collect();
+    let mut below: Vec<&Process> = Vec::new();
+    for process in computing {
+        let members = tree(scene, process).into_iter();
+        below.extend(members.filter(may_load).filter(|member| is_part_of_program(member, process)));
+    }
     if below.is_empty() {
         below = shared_loaders(scene, holders).filter(may_load).collect();
     }
@@ -140,6 +146,54 @@ fn loading_processes<'scene>(
     below.dedup_by_key(|process| process.key.pid);
     let named: Vec<&Process> = below.iter().copied().filter(|process| is_named_loader(process)).collect();
     if named.is_empty() { below } else { named }
+}
+
+/// Returns whether a process below a computing one runs the same program: a fork of it, or a worker that it spawned.
+///
+/// What else runs below a program (a shell command, a compiler, a monitor) does not feed its card.
+fn is_part_of_program(member: &Process, computing: &Process) -> bool {
+    if is_named_loader(member) {
+        return true;
+    }
+    if member.role == Some(ProcessRole::SpawnedWorker) {
+        return true;
+    }
+    if let (Some(own), Some(above)) = (member.command.known(), computing.command.known()) {
+        return own == above;
+    }
+    if let (Some(own), Some(above)) = (member.executable.known(), computing.executable.known()) {
+        return own == above;
+    }
+    // Neither may be read: a fork keeps its name.
+    member.name == computing.name
+}
+
+/// Returns whether a process was there for the whole window, as far as its age is known.
+fn was_there_all_the_time(scene: &Scene, process: &Process) -> bool {
+    process.age.known().is_none_or(|age| age.0 >= scene.window.span_s)
+}
+
+/// Returns the share of time in which the main thread of a process really ran; none when that is not known.
+pub(crate) fn main_thread_ran(process: &Process) -> Option<f64> {
+    let mut threads = process.threads.known().into_iter().flatten();
+    let by_thread = threads
+        .find(|thread| thread.tid == process.key.pid)
+        .and_then(|thread| thread.cores.known())
+        .map(|cores| cores.0);
+    if by_thread.is_some() {
+        return by_thread;
+    }
+    let of_process = process.cores.known().map(|cores| cores.0);
+    if process.thread_count <= 1 && of_process.is_some() {
+        return of_process;
+    }
+    if process.states.n == 0 {
+        return None;
+    }
+    // Wanting to run looks like running.
+    let delay = process.run_delay.known().map_or(0.0, |delay| delay.0);
+    let ran = (process.states.running - delay).max(0.0);
+    Some(of_process.map_or(ran, |cores| ran.min(cores)))
 }
 
 /// Leaves out loaders that did nothing while others did something: those of another phase of the run.

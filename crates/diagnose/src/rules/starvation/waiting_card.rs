@@ -2,18 +2,20 @@
 
 use gpuwhy_model::evidence::Comparison;
 use gpuwhy_model::limits::Limits;
-use gpuwhy_model::scene::{Card, Cgroup, Process, Scene};
-use gpuwhy_model::signal::Signal;
+use gpuwhy_model::reading::Reading;
+use gpuwhy_model::scene::{Card, Cgroup, Client, Process, Scene};
+use gpuwhy_model::signal::{Reader, Signal};
 use gpuwhy_model::trend::Trend;
-use gpuwhy_model::units::Percent;
+use gpuwhy_model::units::{Percent, Seconds, Unit};
 use gpuwhy_model::verdict::Impact;
 
 use crate::draft::Draft;
-use crate::evidence::{busy, normal, power, zeros};
+use crate::evidence::{busy, normal, once, over, power, zeros};
 use crate::facts::cards::{Holder, holders, whole_cards};
 use crate::facts::culprit;
-use crate::facts::team::{LoaderKind, Team};
+use crate::facts::team::{LoaderKind, Team, main_thread_ran};
 use crate::findings::Findings;
+use crate::shared_text;
 
 /// A card that may wait for data.
 pub(super) struct WaitingCard<'scene> {
@@ -25,6 +27,8 @@ pub(super) struct WaitingCard<'scene> {
     pub(super) storage: f64,
     /// Mean share of time in which a loader ran or wanted to run.
     pub(super) processor: f64,
+    /// Whether the holders worked on the card in the window or shortly before, where that is known.
+    pub(super) is_in_progress: Option<bool>,
 }
 
 impl WaitingCard<'_> {
@@ -47,8 +51,35 @@ impl WaitingCard<'_> {
         self.busy.map_or(0.0, |busy| (1.0 - busy.mean.0 / 100.0).max(0.0))
     }
 
-    /// Weighs how the card looks: not full, in a saw-tooth, with little power.
+    /// Weighs the main threads of those that compute: one that runs while the card rests does not wait for loaders.
+    fn weigh_main_threads(&self, scene: &Scene, limits: &Limits, draft: &mut Draft) {
+        let waits = self.waits();
+        if self.team.kind == LoaderKind::MainThread || waits <= 0.0 {
+            return;
+        }
+        let ran = self.team.computing.iter().filter_map(|process| main_thread_ran(process));
+        let longest = ran.fold(0.0, f64::max);
+        // It may also run while the card works: to give it work, and to wait for it in a loop.
+        let ran_while_card_rested = (longest - (1.0 - waits)).max(0.0) / waits;
+        if ran_while_card_rested < limits.loader_blocked_share_min {
+            return;
+        }
+        let percent = Percent(longest * 100.0);
+        let words = shared_text::main_thread_ran(percent);
+        let evidence = once(Signal::ThreadCpu, percent.0, Unit::Percent, Reader::ProcTask, words);
+        draft.contradict(ran_while_card_rested, over(evidence, scene.window.samples, scene.window.span_s));
+        if ran_while_card_rested >= limits.loader_idle_share_max {
+            draft.only_possible();
+        }
+    }
+
+    /// Weighs how the card looks: work in progress, not full, in a saw-tooth, with little power; and who drives it.
     pub(super) fn weigh_card(&self, scene: &Scene, limits: &Limits, draft: &mut Draft) {
+        if self.is_in_progress == Some(false) {
+            // Nobody waits for data who does nothing with it.
+            draft.only_possible();
+        }
+        self.weigh_main_threads(scene, limits, draft);
         match self.busy {
             Some(trend) => {
                 draft.agree(
@@ -115,6 +146,15 @@ pub(super) fn waiting_cards<'scene>(
             findings.rule_out(Signal::GpuBusy, Some(card.index));
             continue;
         }
+        let is_in_progress = is_in_progress(card, &holders, limits);
+        let waiting_holders: Vec<Holder<'_>> =
+            holders.iter().copied().filter(|holder| !is_hot(holder, limits)).collect();
+        if waiting_holders.is_empty() {
+            // A program whose own main thread runs all the time waits for nobody.
+            findings.rule_out(Signal::ThreadCpu, Some(card.index));
+            continue;
+        }
+        let holders = waiting_holders;
         let Some(team) = Team::of(scene, &holders) else {
             let is_at_work = busy.is_some_and(|busy| busy.mean.0 > limits.idle_percent_max);
             if is_at_work {
@@ -124,7 +164,7 @@ pub(super) fn waiting_cards<'scene>(
         };
         let storage = team.mean(|loader| loader.waiting.storage);
         let processor = team.mean(|loader| loader.waiting.processor);
-        waiting.push(WaitingCard { card, holders, busy, team, storage, processor });
+        waiting.push(WaitingCard { card, holders, busy, team, storage, processor, is_in_progress });
     }
     waiting
 }
@@ -135,6 +175,36 @@ fn at_work<'scene>(holders: Vec<Holder<'scene>>, limits: &Limits) -> Vec<Holder<
         return holders.into_iter().filter(|holder| holder.worked(limits) != Some(false)).collect();
     }
     holders
+}
+
+/// Returns whether a holder's own main thread runs all the time.
+fn is_hot(holder: &Holder<'_>, limits: &Limits) -> bool {
+    holder.process.and_then(main_thread_ran).is_some_and(|share| share >= limits.loader_cores_full)
+}
+
+/// Returns whether the holders worked on a card in the window or shortly before; none when nothing tells.
+fn is_in_progress(card: &Card, holders: &[Holder<'_>], limits: &Limits) -> Option<bool> {
+    let shows_work = |work: &Trend<Percent>| work.max.0 > limits.idle_percent_max;
+    let is_recent = |idle_for: &Reading<Seconds>| {
+        idle_for.known().is_some_and(|seconds| seconds.0 < limits.idle_reserved_s)
+    };
+    let worked = |client: &Client| {
+        client.sm.known().is_some_and(shows_work) || client.seen_working && is_recent(&client.idle_for)
+    };
+    if holders.iter().any(|holder| worked(holder.client)) {
+        return Some(true);
+    }
+    let all_are_known = holders.iter().all(|holder| holder.client.sm.is_known());
+    // The work on the card is that of somebody else, as a display's.
+    if all_are_known && card.known_clients().iter().any(worked) {
+        return Some(false);
+    }
+    let card_worked = card.seen_working && is_recent(&card.idle_for);
+    match card.busy.known() {
+        Some(busy) => Some(shows_work(busy) || card_worked),
+        None if card_worked => Some(true),
+        None => all_are_known.then_some(false),
+    }
 }
 
 /// Returns the control groups that limit a process: its own and those above it, without the root that is the machine.

@@ -138,6 +138,8 @@ impl SceneFile {
             name: Reading::Known(file.name.clone()),
             sm: if is_text {
                 Reading::default()
+            } else if file.unseen.iter().any(|what| what == "sm") {
+                Reading::Unsupported
             } else {
                 Reading::Known(trend(file.sm, 0.0, LOOKS, self.window, Percent))
             },

@@ -45,7 +45,7 @@ pub(super) struct ProcessFile {
     pub(super) cgroup: Option<String>,
     pub(super) mount: Option<String>,
     pub(super) threads: Vec<ThreadFile>,
-    /// What may not be seen of it: `environment`, `io`, `threads`, `process`.
+    /// What may not be seen of it: `environment`, `io`, `threads`, `process`, `sm`.
     pub(super) unseen: Vec<String>,
 }
 

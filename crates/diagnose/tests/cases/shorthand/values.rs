@@ -27,7 +27,7 @@ pub(super) fn trend<T: Copy + Default>(
     unit: fn(f64) -> T,
 ) -> Trend<T> {
     let value = unit(mean);
-    let max = if zeros > 0.0 { unit((mean / (1.0 - zeros)).min(100.0)) } else { value };
+    let max = if zeros > 0.0 && zeros < 1.0 { unit((mean / (1.0 - zeros)).min(100.0)) } else { value };
     Trend {
         last: value,
         mean: value,
