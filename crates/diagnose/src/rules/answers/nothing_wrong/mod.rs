@@ -12,7 +12,7 @@ use gpuwhy_model::verdict::Severity;
 
 use crate::draft::Draft;
 use crate::evidence::{busy, normal, once, reader};
-use crate::facts::cards::{Activity, Holder, activity, holders, is_free, whole_cards};
+use crate::facts::cards::{Activity, Holder, activity, holders, is_free, whole_cards, why_not_in_proc};
 use crate::facts::idle::{IdleSource, idle};
 use crate::facts::kernel_log;
 use crate::facts::team::{LoaderKind, Team};
@@ -62,6 +62,9 @@ fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
             Some(state) => healthy.push((card, state)),
             None => {
                 findings.undecided.insert(card.index);
+                if holders(scene, card).iter().any(|holder| holder.process.is_none()) {
+                    findings.blind(Signal::ProcessState, why_not_in_proc(scene));
+                }
             }
         }
     }
@@ -90,13 +93,14 @@ fn healthy_state(scene: &Scene, card: &Card, limits: &Limits, findings: &Finding
     }
 }
 
-/// Returns whether every holder worked so short a time ago that it may go on any moment.
+/// Returns whether every holder can be seen and worked so short a time ago that it may go on any moment.
 fn rests_between_work(holders: &[Holder<'_>], limits: &Limits) -> bool {
     !holders.is_empty()
         && holders.iter().all(|holder| {
-            idle(holder).is_ok_and(|idle| {
-                idle.known_by == IdleSource::LastWork && idle.at_least_s < limits.idle_reserved_s
-            })
+            holder.lives()
+                && idle(holder).is_ok_and(|idle| {
+                    idle.known_by == IdleSource::LastWork && idle.at_least_s < limits.idle_reserved_s
+                })
         })
 }
 
@@ -107,6 +111,10 @@ fn working_state(scene: &Scene, card: &Card, holders: &[Holder<'_>], limits: &Li
     if is_busy {
         // Busy at little power may be waiting inside a kernel.
         return ratio.filter(|ratio| *ratio >= limits.false_busy_power_share_max).map(|_| Healthy::Works);
+    }
+    if holders.iter().any(|holder| holder.process.is_none()) {
+        // Partly busy for a reason that cannot be seen.
+        return None;
     }
     let team = Team::of(scene, holders)?;
     // With loaders there is more to ask: what does the card wait for, if not for them?
