@@ -2,7 +2,7 @@
 
 use std::cell::OnceCell;
 
-use gpuwhy_model::text::{Catalogue, Language};
+use gpuwhy_model::text::{Catalogue, CatalogueError, Language, TextFile};
 use gpuwhy_render::{Words, message};
 
 use crate::failure::Failure;
@@ -16,7 +16,9 @@ pub(crate) struct Speech {
     pub(crate) language: Language,
     /// Whether the language was asked for on the command line.
     pub(crate) is_asked_for: bool,
-    catalogue: OnceCell<Catalogue>,
+    /// The words of the language, and of English where that is another one.
+    words: OnceCell<Catalogue>,
+    english: OnceCell<Catalogue>,
 }
 
 impl Speech {
@@ -38,7 +40,7 @@ impl Speech {
     }
 
     fn new(language: Language, is_asked_for: bool) -> Self {
-        Self { language, is_asked_for, catalogue: OnceCell::new() }
+        Self { language, is_asked_for, words: OnceCell::new(), english: OnceCell::new() }
     }
 
     /// Returns the words for people.
@@ -52,15 +54,20 @@ impl Speech {
     }
 
     fn words_in(&self, language: Language) -> Words<'_> {
+        let words = if language == self.language { &self.words } else { &self.english };
         // A test joins the same files; should it ever fail, texts are shown by their ids.
-        let catalogue = self.catalogue.get_or_init(|| catalogue().unwrap_or_default());
+        let catalogue = words.get_or_init(|| catalogue(language).unwrap_or_default());
         Words { catalogue, language }
     }
 }
 
-/// Joins the words of all crates.
-fn catalogue() -> Result<Catalogue, gpuwhy_model::text::CatalogueError> {
-    Catalogue::join(gpuwhy_render::TEXTS.iter().chain(gpuwhy_diagnose::TEXTS).copied())
+/// Takes the words of all crates in one language: to read those of the other would cost time for nothing.
+fn catalogue(language: Language) -> Result<Catalogue, CatalogueError> {
+    Catalogue::of_language(language, all_words())
+}
+
+fn all_words() -> impl Iterator<Item = TextFile> {
+    gpuwhy_render::TEXTS.iter().chain(gpuwhy_diagnose::TEXTS).copied()
 }
 
 /// Returns the language of the locale, if one is set and we speak it.
@@ -72,8 +79,10 @@ fn locale() -> Option<Language> {
 
 #[cfg(test)]
 mod tests {
+    use gpuwhy_model::text::Catalogue;
+
     #[test]
     fn the_words_of_all_crates_fit_together() {
-        super::catalogue().unwrap();
+        Catalogue::join(super::all_words()).unwrap();
     }
 }

@@ -192,6 +192,22 @@ impl Catalogue {
         Ok(catalogue)
     }
 
+    /// Takes the words of one language alone, for who speaks no other in this run. What [`Catalogue::join`] refuses
+    /// should be found by a test, since nothing is compared here.
+    ///
+    /// # Errors
+    /// Fails when a file of the language cannot be parsed or a text is given twice.
+    pub fn of_language(
+        language: Language,
+        files: impl IntoIterator<Item = TextFile>,
+    ) -> Result<Self, CatalogueError> {
+        let mut catalogue = Self::default();
+        for file in files.into_iter().filter(|file| file.language == language) {
+            catalogue.add(file)?;
+        }
+        Ok(catalogue)
+    }
+
     /// Returns the words of a text in a language.
     pub fn template(&self, language: Language, id: &str) -> Option<&Template> {
         self.templates.get(&language)?.get(id)
@@ -261,6 +277,14 @@ mod tests {
     fn complete_words_are_joined() {
         let catalogue = Catalogue::join([ENGLISH, chinese("held = '占用 {bytes},{idle}'")]).unwrap();
         assert_eq!(catalogue.template(Language::English, "x.held").unwrap().arguments(), ["bytes", "idle"]);
+    }
+
+    #[test]
+    fn one_language_can_be_taken_alone() {
+        let files = [ENGLISH, chinese("held = '")];
+        let catalogue = Catalogue::of_language(Language::English, files).unwrap();
+        assert!(catalogue.template(Language::English, "x.held").is_some());
+        assert!(catalogue.template(Language::SimplifiedChinese, "x.held").is_none());
     }
 
     #[test]
