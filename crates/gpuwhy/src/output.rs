@@ -58,8 +58,12 @@ pub(crate) fn layout() -> Layout {
     let is_terminal = io::stdout().is_terminal();
     let width = terminal_width().or_else(columns_variable).unwrap_or(WIDTH);
     let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-    let is_dumb = std::env::var_os("TERM").is_none_or(|term| term == OsStr::new("dumb"));
-    Layout { width, colour: is_terminal && !is_dumb && !is_set("NO_COLOR") }
+    Layout { width, colour: is_terminal && !is_dumb_terminal() && !is_set("NO_COLOR") }
+}
+
+/// Returns whether the terminal, if there is one, understands no escape codes.
+pub(crate) fn is_dumb_terminal() -> bool {
+    std::env::var_os("TERM").is_none_or(|term| term == OsStr::new("dumb"))
 }
 
 fn terminal_width() -> Option<usize> {

@@ -18,17 +18,22 @@ const EMPTY_LINE: &str = "\r\u{1b}[K";
 /// The line that is rewritten while time passes.
 struct Line<'speech> {
     speech: &'speech Speech,
-    is_terminal: bool,
+    /// Whether somebody looks on, at a terminal that can empty a line.
+    is_watched: bool,
     shown: String,
 }
 
 impl<'speech> Line<'speech> {
     fn new(speech: &'speech Speech) -> Self {
-        Self { speech, is_terminal: io::stderr().is_terminal(), shown: String::new() }
+        Self {
+            speech,
+            is_watched: io::stderr().is_terminal() && !output::is_dumb_terminal(),
+            shown: String::new(),
+        }
     }
 
     fn show(&mut self, passed: Duration, text: &Text) {
-        if !self.is_terminal || passed < PATIENCE {
+        if !self.is_watched || passed < PATIENCE {
             return;
         }
         let line = self.speech.words().sentence(text);
@@ -66,7 +71,7 @@ impl<'speech> LookingLine<'speech> {
             }
             Progress::Sampled { passed, .. } => {
                 // The last second counts as a whole one.
-                let left = self.window.saturating_sub(*passed).as_secs() + 1;
+                let left = whole_seconds(self.window.saturating_sub(*passed) + Duration::from_secs(1));
                 let window = Arg::Seconds(self.window.as_secs_f64());
                 self.line.show(*passed, &message::looking(left, window));
             }

@@ -194,12 +194,10 @@ fn only_roots_settings_open_other_peoples_command_lines() {
     };
     let of_root = settings("root.toml", 0);
     let of_nobody = settings("nobody.toml", NOBODY);
-    let recording = |name: &str| {
-        let path = held.folder.path().join(name);
-        std::fs::File::create(&path).expect("the disk has room");
-        chown(&path, Some(NOBODY), Some(NOBODY)).expect("we are root");
-        path
-    };
+    let own_folder = held.folder.path().join("recordings");
+    std::fs::create_dir(&own_folder).expect("the disk has room");
+    chown(&own_folder, Some(NOBODY), Some(NOBODY)).expect("we are root");
+    let recording = |name: &str| own_folder.join(name);
     let record = |arguments: &[&str], to: &Path| {
         let to_name = to.display().to_string();
         let output = held.gpuwhy_as_nobody(&[&["--once", "--record", &to_name], arguments].concat());
