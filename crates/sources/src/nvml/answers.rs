@@ -2,9 +2,9 @@
 
 use gpuwhy_model::reading::{Access, Failure, Reading};
 use gpuwhy_model::sample::{CardClient, ClientKind};
-use gpuwhy_model::units::{Bytes, Percent, Watts};
 
 use super::call::Call;
+use super::plausible;
 use super::process_list::Row;
 use super::raw::{self, ListKind, Refusal};
 
@@ -36,25 +36,8 @@ pub(super) fn client(row: &Row, kind: ListKind) -> CardClient {
         ListKind::Graphics => ClientKind::Graphics,
         ListKind::Mps => ClientKind::Mps,
     };
-    let memory = row.memory.map_or(Reading::Unsupported, |bytes| Reading::Known(Bytes(bytes)));
+    let memory = row.memory.map_or(Reading::Unsupported, plausible::held);
     CardClient { pid: row.pid, kind, memory, name: Reading::default() }
-}
-
-pub(super) fn percent(value: u32) -> Percent {
-    Percent(f64::from(value))
-}
-
-pub(super) fn watts(milliwatts: u32) -> Watts {
-    Watts(f64::from(milliwatts) / 1000.0)
-}
-
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "a counter is a whole number, and not negative"
-)]
-pub(super) fn whole_nanoseconds(value: f64) -> u64 {
-    value as u64
 }
 
 pub(super) fn compute_mode(mode: u32) -> String {

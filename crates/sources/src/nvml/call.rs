@@ -77,6 +77,16 @@ impl Call {
         self as u32
     }
 
+    /// Returns whether the call is what the library is loaded and started with, for which there is a limit of its own.
+    pub(crate) const fn is_start(self) -> bool {
+        matches!(self, Self::LoadLibrary | Self::Init)
+    }
+
+    /// Returns whether the call may have to bring up a card that slept, so that being slow says nothing.
+    pub(crate) const fn may_wake_the_card(self) -> bool {
+        self.is_start() || matches!(self, Self::Count | Self::Handle)
+    }
+
     /// Returns the call with this number, if this version knows it.
     pub(crate) fn from_number(number: u32) -> Option<Self> {
         Self::ALL.iter().copied().find(|call| call.number() == number)

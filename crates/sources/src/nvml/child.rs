@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use gpuwhy_model::reading::{Absence, Failure, Reading};
-use gpuwhy_model::sample::NvmlSample;
 use rustix::process::{
     Pid, Resource, Rlimit, Signal, getppid, getrlimit, set_parent_process_death_signal, setrlimit,
 };
@@ -74,8 +73,8 @@ fn run(mut arguments: impl Iterator<Item = std::ffi::OsString>) -> Result<(), Ch
     }
     let init_ms = u64::try_from(clock::since(begun).as_millis()).unwrap_or(u64::MAX);
     let mut sweeper = Sweeper::new(library, heart);
-    let header = NvmlSample { init_ms, ..sweeper.header() };
-    say(&mut answers, &Answer::Started(Box::new(header)))?;
+    sweeper.rest();
+    say(&mut answers, &Answer::Started(init_ms))?;
 
     let mut line = Vec::new();
     loop {

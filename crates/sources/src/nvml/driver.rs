@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use gpuwhy_model::process::Pid;
 use gpuwhy_model::reading::{Absence, Failure, Reading};
 use gpuwhy_model::sample::{CardSample, NvmlSample, ProcessState, ReadTime, StuckCall};
 
@@ -16,8 +17,8 @@ use super::watch::{Heard, hear};
 use crate::clock;
 use crate::proc::{ProcRoot, ProcessDirectory};
 
-/// How long one call may take.
-const CALL_LIMIT: Duration = Duration::from_secs(2);
+/// A call that takes longer, while the sweep is not over in time, is as good as one that does not return.
+const SLOW_CALL: Duration = Duration::from_secs(1);
 
 /// How long a killed child is waited for.
 const END_WAIT: Duration = Duration::from_millis(400);
@@ -127,7 +128,7 @@ impl Driver {
     }
 
     /// Returns the child, while there is one.
-    pub(crate) fn child(&self) -> Option<gpuwhy_model::process::Pid> {
+    pub(crate) fn child(&self) -> Option<Pid> {
         match &self.state {
             State::Starting { process, .. } | State::Ready { process } => Some(process.pid),
             State::Over(over) => over.survivor.as_ref().map(|process| process.pid),
@@ -142,10 +143,11 @@ impl Driver {
             return true;
         };
         let ends = *since + limit;
-        let until = (clock::awake() + wait).min(ends);
+        let now = clock::awake();
+        let until = (now + wait).min(ends).max(now);
         match hear(process, until, limit) {
-            Heard::Answer(Answer::Started(header)) => {
-                self.header = *header;
+            Heard::Answer(Answer::Started(init_ms)) => {
+                self.header.init_ms = init_ms;
                 let State::Starting { process, .. } = std::mem::replace(&mut self.state, State::Idle) else {
                     return true;
                 };
@@ -197,11 +199,16 @@ impl Driver {
 
     /// Collects the sweep that was asked for, waiting until a moment on the clock of [`clock::awake`].
     pub(crate) fn collect(&mut self, until: Duration) -> Swept {
+        let until = until.max(clock::awake());
         loop {
             let (State::Ready { process }, Some(sweep)) = (&mut self.state, &mut self.sweep) else {
                 return self.without_sweep();
             };
-            match hear(process, until, CALL_LIMIT) {
+            // The library has started: no call may take its time any more.
+            match hear(process, until, Duration::ZERO) {
+                Heard::Answer(Answer::Header(header)) => {
+                    self.header = NvmlSample { init_ms: self.header.init_ms, ..*header };
+                }
                 Heard::Answer(Answer::Counted(count)) => sweep.count = Some(count),
                 Heard::Answer(Answer::Next(card)) => sweep.next = Some(*card),
                 Heard::Answer(Answer::Card(card)) => {
@@ -238,7 +245,8 @@ impl Driver {
                     // Each call is quick enough, all together are not: what came so far must do.
                     let value =
                         Reading::Known(sweep.sample(&self.header, &self.known, Some(Stand::Late(beat))));
-                    return Swept { read: sweep.read, value, stuck: Vec::new() };
+                    let stuck = beat.and_then(|beat| crawling(process.pid, &beat)).into_iter().collect();
+                    return Swept { read: sweep.read, value, stuck };
                 }
             }
         }
@@ -308,20 +316,10 @@ impl Driver {
         let now = clock::awake();
         let since = beat.map_or(now, |beat| beat.since);
         let call = beat.and_then(|beat| beat.call).unwrap_or(Call::Init);
-        let for_s = now.saturating_sub(since).as_secs_f64();
-        let mut stuck = StuckCall {
-            pid: process.pid,
-            start_ticks: 0,
-            call: Some(call.symbol().to_owned()),
-            card: beat.and_then(|beat| beat.card),
-            for_s,
-            from_earlier_run: false,
-            survived_kill: false,
-            state: Reading::Failed(Failure::Vanished),
-            wait_channel: Reading::Failed(Failure::Vanished),
-        };
+        let waited = now.saturating_sub(since);
+        let for_s = waited.as_secs_f64();
         // Where it waits must be read before the kill, in case that it dies of it.
-        look_at(&mut stuck);
+        let mut stuck = stuck_call(process.pid, call, beat.and_then(|beat| beat.card), waited);
         stuck.survived_kill = !process.end(END_WAIT);
         self.stuck_since = Some(since);
         let survivor = stuck.survived_kill.then_some(process);
@@ -364,6 +362,34 @@ impl Drop for Driver {
 
 fn over(absence: Absence) -> State {
     State::Over(Box::new(Over { absence, stuck: None, survivor: None }))
+}
+
+/// Returns the call that keeps a sweep from ending, where one took so long that the driver hardly answers any more.
+fn crawling(pid: Pid, beat: &Beat) -> Option<StuckCall> {
+    let waited = clock::since(beat.since);
+    let now = beat.call.filter(|call| !call.may_wake_the_card() && waited >= SLOW_CALL);
+    if let Some(call) = now {
+        return Some(stuck_call(pid, call, beat.card, waited));
+    }
+    let slowest = beat.slowest.filter(|slowest| slowest.took >= SLOW_CALL)?;
+    Some(stuck_call(pid, slowest.call, slowest.card, slowest.took))
+}
+
+/// Returns a call of our child that has taken this long, with what the child does at this moment.
+fn stuck_call(pid: Pid, call: Call, card: Option<u32>, waited: Duration) -> StuckCall {
+    let mut stuck = StuckCall {
+        pid,
+        start_ticks: 0,
+        call: Some(call.symbol().to_owned()),
+        card,
+        for_s: waited.as_secs_f64(),
+        from_earlier_run: false,
+        survived_kill: false,
+        state: Reading::Failed(Failure::Vanished),
+        wait_channel: Reading::Failed(Failure::Vanished),
+    };
+    look_at(&mut stuck);
+    stuck
 }
 
 /// Reads the state of our own child, where it waits, and when it started.

@@ -12,8 +12,8 @@ use rustix::io::{pread, pwrite};
 use super::call::Call;
 use crate::clock;
 
-/// Four words: count, call and card, moment, count again.
-const RECORD_LENGTH: usize = 32;
+/// Six words: count, call and card, moment; of the slowest call so far call and card, and its time; count again.
+const RECORD_LENGTH: usize = 48;
 
 /// The card in a record of a call that is about no card.
 const NO_CARD: u32 = u32::MAX;
@@ -32,40 +32,74 @@ pub(super) struct Beat {
     pub(super) card: Option<u32>,
     /// When it began, on the clock of [`clock::awake`].
     pub(super) since: Duration,
+    /// Of the calls that have returned the one that took longest.
+    pub(super) slowest: Option<Slow>,
+}
+
+/// A call that has returned, and how long it took.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Slow {
+    pub(super) call: Call,
+    pub(super) card: Option<u32>,
+    pub(super) took: Duration,
 }
 
 /// The child's side.
 pub(super) struct Heart {
     file: OwnedFd,
     count: u64,
+    /// The call that is being made.
+    now: Option<(Call, Option<u32>, Duration)>,
+    slowest: Option<Slow>,
 }
 
 impl Heart {
     pub(super) fn new(file: OwnedFd) -> Self {
-        Self { file, count: 0 }
+        Self { file, count: 0, now: None, slowest: None }
     }
 
     /// Says that a call begins.
     pub(super) fn calls(&mut self, call: Call, card: Option<u32>) {
         let since = clock::awake();
+        self.returned(since);
+        self.now = Some((call, card, since));
         self.write(call.number(), card, since);
         set_name(&Name { call, card, since_s: since.as_secs() });
     }
 
     /// Says that no call is being made.
     pub(super) fn rests(&mut self) {
-        self.write(0, None, clock::awake());
+        let now = clock::awake();
+        self.returned(now);
+        self.write(0, None, now);
+    }
+
+    /// Takes note of how long the call took that was being made.
+    fn returned(&mut self, at: Duration) {
+        let Some((call, card, since)) = self.now.take() else {
+            return;
+        };
+        let took = at.saturating_sub(since);
+        if !call.may_wake_the_card() && self.slowest.is_none_or(|slowest| took > slowest.took) {
+            self.slowest = Some(Slow { call, card, took });
+        }
     }
 
     fn write(&mut self, call: u32, card: Option<u32>, since: Duration) {
         self.count += 1;
         let mut record = [0_u8; RECORD_LENGTH];
-        let since_ns = u64::try_from(since.as_nanos()).unwrap_or(u64::MAX);
+        let nanoseconds = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        let slowest_call = self.slowest.map_or(0, |slowest| slowest.call.number());
+        let slowest_card = self.slowest.and_then(|slowest| slowest.card).unwrap_or(NO_CARD);
+        let slowest_took = self.slowest.map_or(Duration::ZERO, |slowest| slowest.took);
         record[0..8].copy_from_slice(&self.count.to_ne_bytes());
         record[8..12].copy_from_slice(&call.to_ne_bytes());
         record[12..16].copy_from_slice(&card.unwrap_or(NO_CARD).to_ne_bytes());
-        record[16..24].copy_from_slice(&since_ns.to_ne_bytes());
-        record[24..32].copy_from_slice(&self.count.to_ne_bytes());
+        record[16..24].copy_from_slice(&nanoseconds(since).to_ne_bytes());
+        record[24..28].copy_from_slice(&slowest_call.to_ne_bytes());
+        record[28..32].copy_from_slice(&slowest_card.to_ne_bytes());
+        record[32..40].copy_from_slice(&nanoseconds(slowest_took).to_ne_bytes());
+        record[40..48].copy_from_slice(&self.count.to_ne_bytes());
         // A file in memory that cannot be written tells nothing, and the parent then goes by its own clock.
         let _ = pwrite(&self.file, &record, 0);
     }
@@ -75,16 +109,22 @@ impl Heart {
 pub(super) fn newest_beat(file: &OwnedFd) -> Option<Beat> {
     let mut record = [0_u8; RECORD_LENGTH];
     let length = pread(file, &mut record, 0).ok()?;
-    if length < RECORD_LENGTH || record[0..8] != record[24..32] {
+    if length < RECORD_LENGTH || record[0..8] != record[40..48] {
         return None;
     }
     let word = |place: usize| u32::from_ne_bytes(record[place..place + 4].try_into().unwrap_or_default());
     let long = |place: usize| u64::from_ne_bytes(record[place..place + 8].try_into().unwrap_or_default());
+    let card = |place: usize| (word(place) != NO_CARD).then(|| word(place));
     Some(Beat {
         count: long(0),
         call: Call::from_number(word(8)),
-        card: (word(12) != NO_CARD).then(|| word(12)),
+        card: card(12),
         since: Duration::from_nanos(long(16)),
+        slowest: Call::from_number(word(24)).map(|call| Slow {
+            call,
+            card: card(28),
+            took: Duration::from_nanos(long(32)),
+        }),
     })
 }
 
@@ -164,6 +204,27 @@ mod tests {
         let beat = newest_beat(&file).unwrap();
         assert_eq!((beat.count, beat.call, beat.card), (2, Some(Call::Power), Some(3)));
         assert_eq!(beat.since.as_secs(), 7);
+        assert_eq!(beat.slowest, None);
+    }
+
+    #[test]
+    fn the_slowest_call_that_returned_is_remembered() {
+        let file = memfd_create("test", MemfdFlags::CLOEXEC).unwrap();
+        let mut heart = Heart::new(file.try_clone().unwrap());
+        let second = std::time::Duration::from_secs(1);
+        for (call, card, took) in [
+            // The library may start cards here.
+            (Call::Init, None, 30),
+            (Call::Handle, Some(0), 20),
+            (Call::Power, Some(1), 3),
+            (Call::Temperature, Some(2), 2),
+        ] {
+            heart.now = Some((call, card, second));
+            heart.returned(second * (1 + took));
+        }
+        heart.write(0, None, second);
+        let slowest = newest_beat(&file).unwrap().slowest.unwrap();
+        assert_eq!((slowest.call, slowest.card, slowest.took), (Call::Power, Some(1), second * 3));
     }
 
     #[test]

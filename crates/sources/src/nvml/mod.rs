@@ -13,6 +13,7 @@ mod driver;
 mod heartbeat;
 mod line;
 mod partial;
+mod plausible;
 mod process_list;
 mod protocol;
 mod raw;

@@ -29,10 +29,12 @@ pub(super) struct Seen {
 /// What the child says.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) enum Answer {
-    /// The library is ready; the sample holds no cards yet.
-    Started(Box<NvmlSample>),
+    /// The library is ready; it took this many milliseconds.
+    Started(u64),
     /// The library cannot be used; the child ends.
     NotStarted(Absence),
+    /// At the first sweep: what does not change while the library is loaded; the sample holds no cards.
+    Header(Box<NvmlSample>),
     /// A sweep begins: how many cards there are.
     Counted(Reading<u32>),
     /// Who the card is whose values come next: all that is known of it should one of the calls never return.

@@ -14,7 +14,10 @@ use gpuwhy_model::reading::Failure;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
-use rustix::process::{PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use rustix::process::{
+    PidfdFlags, Signal, WaitId, WaitIdOptions, WaitIdStatus, getpgid, kill_process_group, pidfd_open,
+    pidfd_send_signal, waitid,
+};
 use rustix::time::Timespec;
 
 use super::driver::ChildProgram;
@@ -31,6 +34,8 @@ pub(super) struct Process {
     pub(super) heartbeat: OwnedFd,
     child: Child,
     handle: Option<OwnedFd>,
+    /// Whether its remains were collected: from then on its number may be another's.
+    is_collected: bool,
     /// Dropped last: then the keeper thread ends, and with it the child, should it still be there.
     _keeper: mpsc::Sender<()>,
 }
@@ -60,7 +65,8 @@ pub(super) fn start(program: &ChildProgram, library: Option<PathBuf>) -> Result<
         .stdin(Stdio::from(theirs))
         .stdout(Stdio::from(their_heartbeat))
         .stderr(Stdio::null())
-        // A Ctrl-C is for us, who decide what becomes of the child; our death is its death in any case.
+        // A Ctrl-C is for us, who decide what becomes of the child; our death is its death in any case. And what the
+        // library starts can be told by its group.
         .process_group(0);
 
     let (keeper, ended) = mpsc::channel::<()>();
@@ -78,7 +84,15 @@ pub(super) fn start(program: &ChildProgram, library: Option<PathBuf>) -> Result<
     let child = reported.recv().map_err(|error| failure(io::Error::other(error)))?.map_err(failure)?;
     let pid = Pid(child.id());
     let handle = raw_pid(pid).and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
-    Ok(Process { pid, lines: Lines::new(ours), heartbeat, child, handle, _keeper: keeper })
+    Ok(Process {
+        pid,
+        lines: Lines::new(ours),
+        heartbeat,
+        child,
+        handle,
+        is_collected: false,
+        _keeper: keeper,
+    })
 }
 
 fn raw_pid(pid: Pid) -> Option<rustix::process::Pid> {
@@ -86,11 +100,29 @@ fn raw_pid(pid: Pid) -> Option<rustix::process::Pid> {
 }
 
 impl Process {
-    /// Kills the child and waits for its end, but no longer than given. Returns whether it is gone.
+    /// Returns what becomes readable when the child ends; none before Linux 5.3.
+    pub(super) const fn handle(&self) -> Option<&OwnedFd> {
+        self.handle.as_ref()
+    }
+
+    /// Returns whether the child has ended; its remains stay.
+    pub(super) fn has_ended(&self) -> bool {
+        !matches!(self.remains(), Ok(None))
+    }
+
+    /// Looks for the remains of the child without collecting them; an error where somebody else has.
+    fn remains(&self) -> rustix::io::Result<Option<WaitIdStatus>> {
+        let pid = raw_pid(self.pid).ok_or(rustix::io::Errno::CHILD)?;
+        waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT)
+    }
+
+    /// Kills the child with all that the library started, and waits for its end, but no longer than given. Returns
+    /// whether it is gone.
     pub(super) fn end(&mut self, wait: Duration) -> bool {
         if self.is_gone() {
             return true;
         }
+        self.kill_group();
         if let Some(handle) = &self.handle {
             let _ = pidfd_send_signal(handle, Signal::KILL);
             let timeout = Timespec::try_from(wait).ok();
@@ -103,13 +135,30 @@ impl Process {
         self.is_gone()
     }
 
-    /// Returns whether the child has ended; its remains are collected.
+    /// Returns whether the child has ended; what it left running is killed then, and its remains are collected.
     pub(super) fn is_gone(&mut self) -> bool {
-        matches!(self.child.try_wait(), Ok(Some(_)))
+        self.how_it_ended().is_some()
     }
 
-    /// Returns how the child ended, if it has.
+    /// Returns how the child ended, if it has; see [`Self::is_gone`].
     pub(super) fn how_it_ended(&mut self) -> Option<String> {
+        if !self.is_collected && self.has_ended() {
+            self.kill_group();
+            self.is_collected = true;
+        }
         self.child.try_wait().ok().flatten().map(|status| status.to_string())
+    }
+
+    /// Kills the child's process group: itself, and processes that the library has forked and that did not leave.
+    ///
+    /// The group's number is the child's, and as long as the child is not collected nobody else can be given it.
+    fn kill_group(&self) {
+        let Some(pid) = raw_pid(self.pid) else {
+            return;
+        };
+        let is_ours = !self.is_collected && self.remains().is_ok();
+        if is_ours && getpgid(Some(pid)) == Ok(pid) {
+            let _ = kill_process_group(pid, Signal::KILL);
+        }
     }
 }

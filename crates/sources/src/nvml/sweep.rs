@@ -4,13 +4,12 @@ use gpuwhy_model::reading::{Failure, Reading};
 use gpuwhy_model::sample::{
     CardClient, CardMemory, CardSample, ClientKind, ClockReasons, NvmlSample, ProcessUtilization, TimedValue,
 };
-use gpuwhy_model::units::{Bytes, BytesPerSecond, Celsius, Joules, Megahertz};
+use gpuwhy_model::units::{Bytes, Celsius, Megahertz, Percent};
 
-use super::answers::{
-    client, compute_mode, is_before, nothing_if_not_found, percent, reading_of, watts, whole_nanoseconds,
-};
+use super::answers::{client, compute_mode, is_before, nothing_if_not_found, reading_of};
 use super::call::Call;
 use super::heartbeat::Heart;
+use super::plausible;
 use super::protocol::{Answer, Request, Seen};
 use super::raw::{self, Device, Library, ListForm, ListKind, Refusal};
 
@@ -35,6 +34,7 @@ const RENUMBERED_IN: (u32, u32) = (580, 82);
 pub(super) struct Sweeper {
     library: Library,
     heart: Heart,
+    header_is_said: bool,
     thermal_fields: [u32; 3],
 }
 
@@ -48,7 +48,7 @@ struct Subject {
 
 impl Sweeper {
     pub(super) fn new(library: Library, heart: Heart) -> Self {
-        Self { library, heart, thermal_fields: THERMAL_FIELDS }
+        Self { library, heart, header_is_said: false, thermal_fields: THERMAL_FIELDS }
     }
 
     /// Says that no call is being made.
@@ -57,7 +57,7 @@ impl Sweeper {
     }
 
     /// Returns what does not change while the library is loaded.
-    pub(super) fn header(&mut self) -> NvmlSample {
+    fn header(&mut self) -> NvmlSample {
         let driver_version = self.ask(Call::DriverVersion, Library::driver_version);
         if driver_version.known().is_some_and(|version| is_before(version, RENUMBERED_IN)) {
             self.thermal_fields = THERMAL_FIELDS_BEFORE;
@@ -65,10 +65,7 @@ impl Sweeper {
         NvmlSample {
             driver_version,
             library_version: self.ask(Call::LibraryVersion, Library::library_version),
-            // 13000 is 13.0
-            cuda_version: self
-                .ask(Call::CudaVersion, Library::cuda_version)
-                .map(|version| format!("{}.{}", version / 1000, version % 1000 / 10)),
+            cuda_version: plausible::cuda_version(self.ask(Call::CudaVersion, Library::cuda_version)),
             ..NvmlSample::default()
         }
     }
@@ -82,7 +79,12 @@ impl Sweeper {
         request: &Request,
         say: &mut impl FnMut(&Answer) -> Result<(), E>,
     ) -> Result<(), E> {
-        let count = self.ask(Call::Count, Library::count);
+        if !self.header_is_said {
+            let header = self.header();
+            say(&Answer::Header(Box::new(header)))?;
+            self.header_is_said = true;
+        }
+        let count = plausible::card_count(self.ask(Call::Count, Library::count));
         let cards = count.known().copied().unwrap_or(0);
         say(&Answer::Counted(count))?;
         for index in 0..cards {
@@ -122,30 +124,31 @@ impl Sweeper {
     fn identify(&mut self, subject: &mut Subject, card: &mut CardSample) {
         card.uuid = self.card(subject, Call::Uuid, Library::uuid);
         card.name = self.card(subject, Call::Name, Library::name);
-        card.pci_address = self
-            .card(subject, Call::PciInfo, Library::pci_info)
-            .map(|pci| format!("{:04x}:{:02x}:{:02x}.0", pci.domain, pci.bus, pci.device));
-        card.minor = self.card(subject, Call::MinorNumber, Library::minor_number);
+        let pci = self.card(subject, Call::PciInfo, Library::pci_info);
+        card.pci_address = plausible::pci_address(pci.map(|pci| (pci.domain, pci.bus, pci.device)));
+        card.minor = plausible::minor(self.card(subject, Call::MinorNumber, Library::minor_number));
     }
 
     /// Reads what changes from tick to tick.
     fn measure(&mut self, subject: &mut Subject, card: &mut CardSample, seen: Seen) {
         card.memory = self.memory(subject);
         let utilization = self.card(subject, Call::Utilization, Library::utilization);
-        card.busy = utilization.as_ref().map(|rates| percent(rates.gpu));
-        card.memory_busy = utilization.map(|rates| percent(rates.memory));
+        card.busy = plausible::percent(utilization.as_ref().map(|rates| rates.gpu));
+        card.memory_busy = plausible::percent(utilization.map(|rates| rates.memory));
         card.busy_samples = self.samples(subject, BUSY_SAMPLES, seen.busy);
         card.memory_busy_samples = self.samples(subject, MEMORY_BUSY_SAMPLES, seen.memory_busy);
-        card.power = self.card(subject, Call::Power, Library::power).map(watts);
+        card.power = plausible::power(self.card(subject, Call::Power, Library::power));
         card.power_limits.enforced =
-            self.card(subject, Call::EnforcedLimit, Library::enforced_limit).map(watts);
-        card.energy = self
-            .card(subject, Call::Energy, Library::energy)
-            .map(|millijoules| Joules(millijoules as f64 / 1000.0));
+            plausible::power_limit(self.card(subject, Call::EnforcedLimit, Library::enforced_limit));
+        card.energy = plausible::energy(self.card(subject, Call::Energy, Library::energy));
         card.temperature = self.temperature(subject);
         card.clocks.sm = self.clock(subject, SM_CLOCK);
         card.clocks.memory = self.clock(subject, MEMORY_CLOCK);
-        card.performance_state = self.card(subject, Call::PerformanceState, Library::performance_state);
+        card.performance_state = plausible::performance_state(self.card(
+            subject,
+            Call::PerformanceState,
+            Library::performance_state,
+        ));
         card.clock_reasons = self.reasons(subject);
         self.reason_counters(subject, card);
         card.clients = self.clients(subject);
@@ -154,62 +157,74 @@ impl Sweeper {
 
     /// Reads what hardly changes.
     fn describe(&mut self, subject: &mut Subject, card: &mut CardSample) {
-        card.bar1 = self.card(subject, Call::Bar1, Library::bar1).map(|bar1| CardMemory {
+        let bar1 = self.card(subject, Call::Bar1, Library::bar1).map(|bar1| CardMemory {
             total: Bytes(bar1.bar1Total),
             reserved: Reading::Unsupported,
             used: Bytes(bar1.bar1Used),
             free: Bytes(bar1.bar1Free),
         });
-        card.power_limits.default = self.card(subject, Call::DefaultLimit, Library::default_limit).map(watts);
-        card.power_limits.maximum = self.card(subject, Call::LimitRange, Library::maximum_limit).map(watts);
+        card.bar1 = plausible::memory(bar1);
+        card.power_limits.default =
+            plausible::power_limit(self.card(subject, Call::DefaultLimit, Library::default_limit));
+        card.power_limits.maximum =
+            plausible::power_limit(self.card(subject, Call::LimitRange, Library::maximum_limit));
         card.temperature_limits.slowdown = self.threshold(subject, SLOWDOWN_THRESHOLD);
         card.temperature_limits.shutdown = self.threshold(subject, SHUTDOWN_THRESHOLD);
         card.temperature_limits.margin =
-            self.card(subject, Call::Margin, Library::margin).map(|margin| Celsius(f64::from(margin)));
-        card.fan = self.card(subject, Call::Fan, Library::fan).map(percent);
+            plausible::heat_or_margin(self.card(subject, Call::Margin, Library::margin));
+        card.fan = plausible::fan(self.card(subject, Call::Fan, Library::fan));
         card.clocks.sm_max = self.maximum_clock(subject, SM_CLOCK);
         card.clocks.memory_max = self.maximum_clock(subject, MEMORY_CLOCK);
-        card.pcie.generation = self.card(subject, Call::LinkGeneration, Library::link_generation);
-        card.pcie.generation_max =
-            self.card(subject, Call::MaximumLinkGeneration, Library::maximum_link_generation);
-        card.pcie.width = self.card(subject, Call::LinkWidth, Library::link_width);
-        card.pcie.width_max = self.card(subject, Call::MaximumLinkWidth, Library::maximum_link_width);
-        card.pcie.replays = self.card(subject, Call::Replays, Library::replays).map(u64::from);
-        card.compute_mode = self.card(subject, Call::ComputeMode, Library::compute_mode).map(compute_mode);
-        card.persistence = self.card(subject, Call::Persistence, Library::persistence).map(|mode| mode == 1);
-        card.mig_enabled = self.card(subject, Call::MigMode, Library::mig_mode).map(|mode| mode == 1);
+        let link = &mut card.pcie;
+        link.generation =
+            plausible::link_generation(self.card(subject, Call::LinkGeneration, Library::link_generation));
+        link.generation_max = plausible::link_generation(self.card(
+            subject,
+            Call::MaximumLinkGeneration,
+            Library::maximum_link_generation,
+        ));
+        link.width = plausible::link_width(self.card(subject, Call::LinkWidth, Library::link_width));
+        link.width_max =
+            plausible::link_width(self.card(subject, Call::MaximumLinkWidth, Library::maximum_link_width));
+        link.replays =
+            plausible::available(self.card(subject, Call::Replays, Library::replays)).map(u64::from);
+        card.compute_mode =
+            plausible::available(self.card(subject, Call::ComputeMode, Library::compute_mode))
+                .map(compute_mode);
+        card.persistence = plausible::switch(self.card(subject, Call::Persistence, Library::persistence));
+        card.mig_enabled = plausible::switch(self.card(subject, Call::MigMode, Library::mig_mode));
     }
 
     /// Reads what goes over the PCIe link, which takes 20 ms a direction.
     fn measure_link(&mut self, subject: &mut Subject, card: &mut CardSample) {
-        let bytes = |kilobytes: u32| BytesPerSecond(f64::from(kilobytes) * 1000.0);
         let throughput = |counter: u32| move |library: &Library, device| library.throughput(device, counter);
-        card.pcie.to_card = self.card(subject, Call::Throughput, throughput(TO_CARD)).map(bytes);
-        card.pcie.to_host = self.card(subject, Call::Throughput, throughput(FROM_CARD)).map(bytes);
+        card.pcie.to_card = plausible::throughput(self.card(subject, Call::Throughput, throughput(TO_CARD)));
+        card.pcie.to_host =
+            plausible::throughput(self.card(subject, Call::Throughput, throughput(FROM_CARD)));
     }
 
     fn memory(&mut self, subject: &mut Subject) -> Reading<CardMemory> {
         let with_reserved = self.try_card(subject, Call::MemoryV2, Library::memory_v2);
         if !with_reserved.as_ref().is_err_and(|refusal| refusal.is_unknown_function()) {
-            return reading_of(Call::MemoryV2, with_reserved).map(|memory| CardMemory {
+            return plausible::memory(reading_of(Call::MemoryV2, with_reserved).map(|memory| CardMemory {
                 total: Bytes(memory.total),
                 reserved: Reading::Known(Bytes(memory.reserved)),
                 used: Bytes(memory.used),
                 free: Bytes(memory.free),
-            });
+            }));
         }
-        self.card(subject, Call::MemoryV1, Library::memory_v1).map(|memory| CardMemory {
+        plausible::memory(self.card(subject, Call::MemoryV1, Library::memory_v1).map(|memory| CardMemory {
             total: Bytes(memory.total),
             reserved: Reading::Unsupported,
             used: Bytes(memory.used),
             free: Bytes(memory.free),
-        })
+        }))
     }
 
     fn samples(&mut self, subject: &mut Subject, buffer: u32, seen_us: u64) -> Reading<Vec<TimedValue>> {
         let samples =
             self.try_card(subject, Call::Samples, |library, device| library.samples(device, buffer, seen_us));
-        reading_of(Call::Samples, nothing_if_not_found(samples)).map(|samples| {
+        reading_of(Call::Samples, nothing_if_not_found(samples)).and_then(|samples| {
             // Some drivers give the whole buffer whatever was seen, and pad it with values without a time.
             let mut values: Vec<TimedValue> = samples
                 .into_iter()
@@ -217,41 +232,41 @@ impl Sweeper {
                 .map(|sample| TimedValue { time_us: sample.time_us, value: sample.value })
                 .collect();
             values.sort_by_key(|timed| timed.time_us);
-            values
+            plausible::percentages(values)
         })
     }
 
     fn temperature(&mut self, subject: &mut Subject) -> Reading<Celsius> {
         let temperature = self.try_card(subject, Call::Temperature, Library::temperature);
         if temperature.as_ref().is_err_and(|refusal| refusal.is_unknown_function()) {
-            return self
-                .card(subject, Call::TemperatureV, Library::temperature_v)
-                .map(|degrees| Celsius(f64::from(degrees)));
+            return plausible::heat_or_margin(self.card(subject, Call::TemperatureV, Library::temperature_v));
         }
-        reading_of(Call::Temperature, temperature).map(|degrees| Celsius(f64::from(degrees)))
+        plausible::heat(reading_of(Call::Temperature, temperature))
     }
 
     fn threshold(&mut self, subject: &mut Subject, threshold: u32) -> Reading<Celsius> {
-        self.card(subject, Call::Threshold, |library, device| library.threshold(device, threshold))
-            .map(|degrees| Celsius(f64::from(degrees)))
+        plausible::heat(
+            self.card(subject, Call::Threshold, |library, device| library.threshold(device, threshold)),
+        )
     }
 
     fn clock(&mut self, subject: &mut Subject, clock: u32) -> Reading<Megahertz> {
-        self.card(subject, Call::Clock, |library, device| library.clock(device, clock))
-            .map(|clock| Megahertz(f64::from(clock)))
+        plausible::clock(self.card(subject, Call::Clock, |library, device| library.clock(device, clock)))
     }
 
     fn maximum_clock(&mut self, subject: &mut Subject, clock: u32) -> Reading<Megahertz> {
-        self.card(subject, Call::MaximumClock, |library, device| library.maximum_clock(device, clock))
-            .map(|clock| Megahertz(f64::from(clock)))
+        plausible::clock(
+            self.card(subject, Call::MaximumClock, |library, device| library.maximum_clock(device, clock)),
+        )
     }
 
     fn reasons(&mut self, subject: &mut Subject) -> Reading<ClockReasons> {
         let reasons = self.try_card(subject, Call::EventReasons, Library::event_reasons);
         if reasons.as_ref().is_err_and(|refusal| refusal.is_unknown_function()) {
-            return self.card(subject, Call::ThrottleReasons, Library::throttle_reasons).map(ClockReasons);
+            let reasons = self.card(subject, Call::ThrottleReasons, Library::throttle_reasons);
+            return plausible::available(reasons).map(ClockReasons);
         }
-        reading_of(Call::EventReasons, reasons).map(ClockReasons)
+        plausible::available(reading_of(Call::EventReasons, reasons)).map(ClockReasons)
     }
 
     fn reason_counters(&mut self, subject: &mut Subject, card: &mut CardSample) {
@@ -261,7 +276,7 @@ impl Sweeper {
             self.try_card(subject, Call::FieldValues, |library, device| library.fields(device, &ids));
         let field = |place: usize| {
             let answer = fields.as_ref().map_err(|refusal| *refusal).and_then(|values| values[place]);
-            reading_of(Call::FieldValues, answer).map(whole_nanoseconds)
+            plausible::nanoseconds(reading_of(Call::FieldValues, answer))
         };
         let counters = &mut card.reason_counters;
         counters.software_power_cap_ns = field(0);
@@ -312,16 +327,15 @@ impl Sweeper {
             library.process_utilization(device, seen_us)
         });
         // "Not found" is the library's word for "nobody worked".
-        reading_of(Call::ProcessUtilization, nothing_if_not_found(rows)).map(|rows| {
+        reading_of(Call::ProcessUtilization, nothing_if_not_found(rows)).and_then(|rows| {
             let newer = rows.iter().filter(|row| row.timeStamp > seen_us && row.pid != 0);
-            newer
-                .map(|row| ProcessUtilization {
-                    pid: gpuwhy_model::process::Pid(row.pid),
-                    time_us: row.timeStamp,
-                    sm: percent(row.smUtil),
-                    memory: percent(row.memUtil),
-                })
-                .collect()
+            let work = newer.map(|row| ProcessUtilization {
+                pid: gpuwhy_model::process::Pid(row.pid),
+                time_us: row.timeStamp,
+                sm: Percent(f64::from(row.smUtil)),
+                memory: Percent(f64::from(row.memUtil)),
+            });
+            plausible::work(work.collect())
         })
     }
 

@@ -154,6 +154,30 @@ fn a_call_that_never_returns_is_named_in_time() {
 }
 
 #[test]
+fn a_call_about_the_driver_itself_has_the_same_limit() {
+    let fault = "[[fault]]\nfunction = \"nvmlSystemGetDriverVersion\"\nhang = \"sleep\"\n";
+    let test_box = TestBox::up(&format!("{TWO_CARDS}{fault}"));
+    let sample = test_box.observer().sample(Depth::Full);
+    let stuck = &sample.stuck_calls[0];
+    assert_eq!((stuck.call.as_deref(), stuck.card), (Some("nvmlSystemGetDriverVersion"), None));
+    assert!(stuck.for_s < 30.0, "the limit of a start is a minute: {stuck:?}");
+    assert_eq!(children_of_ours(), 0);
+}
+
+#[test]
+fn calls_that_crawl_are_no_sign_of_a_driver_that_answers() {
+    let fault = "[[fault]]\nfunction = \"nvmlDeviceGetPowerUsage\"\nlatency_ms = 1900\n";
+    let test_box = TestBox::up(&format!("[[card]]\nprofile = \"a100-sxm4-80gb\"\ncount = 4\n{fault}"));
+    let mut observer = test_box.observer();
+    while !observer.wait_for_driver(Duration::from_millis(100)) {}
+    let sample = observer.sample(Depth::Full);
+    let crawls = &sample.stuck_calls[0];
+    assert_eq!(crawls.call.as_deref(), Some("nvmlDeviceGetPowerUsage"));
+    assert!((1.0..3.0).contains(&crawls.for_s) && !crawls.survived_kill, "{crawls:?}");
+    assert!(sample.nvml.value.is_known(), "what came stays");
+}
+
+#[test]
 fn a_sweep_that_takes_long_is_answered_in_parts() {
     let fault = "[[fault]]\nfunction = \"*\"\nlatency_ms = 60\n";
     let test_box = TestBox::up(&format!("{TWO_CARDS}{fault}"));
