@@ -327,6 +327,7 @@ mod tests {
             state: CardState::Busy,
             holders: Vec::new(),
             findings: findings.to_vec(),
+            is_undecided: false,
         };
         let ruled_out = |card| RuledOut { cause: Cause::VramFull, signal: Signal::VramUsed, card };
         Verdict {

@@ -127,6 +127,8 @@ pub struct CardVerdict {
     pub holders: Vec<Culprit>,
     /// The findings about it, as positions in [`Verdict::findings`].
     pub findings: Vec<usize>,
+    /// Whether what was seen decides neither that something is wrong with it nor that nothing is.
+    pub is_undecided: bool,
 }
 
 closed_list! {
@@ -216,9 +218,10 @@ pub struct Verdict {
 }
 
 impl Verdict {
-    /// Returns the exit code of a look: 0 when all findings are `ok`, else 1.
+    /// Returns the exit code of a look: 0 when all findings are `ok` and no card is undecided, else 1.
     pub fn exit_code(&self) -> u8 {
         let all_ok = self.findings.iter().all(|finding| finding.severity == Severity::Ok);
-        u8::from(!all_ok)
+        let all_decided = self.cards.iter().all(|card| !card.is_undecided);
+        u8::from(!(all_ok && all_decided))
     }
 }

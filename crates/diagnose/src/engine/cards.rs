@@ -1,5 +1,7 @@
 //! The state of every card in a word.
 
+use std::collections::BTreeSet;
+
 use gpuwhy_model::cause::Cause;
 use gpuwhy_model::limits::Limits;
 use gpuwhy_model::scene::{Card, Scene};
@@ -12,7 +14,12 @@ use crate::facts::culprit;
 const AT_WORK: &[Cause] = &[Cause::StarvedByStorage, Cause::StarvedByCpu, Cause::ComputeSaturated];
 
 /// Returns every card with its state and its findings; cards that only the bus lists too.
-pub(super) fn verdicts(scene: &Scene, limits: &Limits, answers: &[Finding]) -> Vec<CardVerdict> {
+pub(super) fn verdicts(
+    scene: &Scene,
+    limits: &Limits,
+    answers: &[Finding],
+    undecided: &BTreeSet<u32>,
+) -> Vec<CardVerdict> {
     let positions = |index: u32| {
         answers
             .iter()
@@ -29,6 +36,7 @@ pub(super) fn verdicts(scene: &Scene, limits: &Limits, answers: &[Finding]) -> V
             state: state(scene, card, limits, answers),
             holders: named_holders(scene, card, limits),
             findings: positions(card.index),
+            is_undecided: undecided.contains(&card.index),
         })
         .collect();
     for index in cards::only_on_the_bus(scene) {
@@ -41,6 +49,7 @@ pub(super) fn verdicts(scene: &Scene, limits: &Limits, answers: &[Finding]) -> V
             name: None,
             state,
             holders: Vec::new(),
+            is_undecided: findings_about.is_empty(),
             findings: findings_about,
         });
     }

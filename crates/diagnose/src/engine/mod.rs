@@ -34,7 +34,7 @@ fn judge(rules: &[&Rule], scene: &Scene, limits: &Limits) -> Verdict {
     let (answers, candidates) = merge::merged(&mut findings);
     let explained = explain::explained(scene, &answers);
     let (answers, explained) = rank::ranked(scene, answers, &explained);
-    let cards = cards::verdicts(scene, limits, &answers);
+    let cards = cards::verdicts(scene, limits, &answers, &findings.undecided);
     let candidates: Vec<Finding> = rank::ranked(scene, candidates, &[]).0;
     Verdict {
         source: scene.provenance.source,

@@ -50,6 +50,7 @@ fn verdict(findings: Vec<Finding>, states: &[CardState]) -> Verdict {
         name: Some("NVIDIA A100-SXM4-40GB".to_owned()),
         state: *state,
         holders: Vec::new(),
+        is_undecided: false,
         findings: findings
             .iter()
             .enumerate()

@@ -58,14 +58,13 @@ fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
         if findings.answers().any(|draft| draft.finding.cards.contains(&card.index)) {
             continue;
         }
-        match healthy_state(scene, card, limits, findings) {
-            Some(state) => healthy.push((card, state)),
-            None => {
-                findings.undecided.insert(card.index);
-                if holders(scene, card).iter().any(|holder| holder.process.is_none()) {
-                    findings.blind(Signal::ProcessState, why_not_in_proc(scene));
-                }
-            }
+        if let Some(state) = healthy_state(scene, card, limits, findings) {
+            healthy.push((card, state));
+            continue;
+        }
+        findings.undecided.insert(card.index);
+        if holders(scene, card).iter().any(|holder| holder.process.is_none()) {
+            findings.blind(Signal::ProcessState, why_not_in_proc(scene));
         }
     }
     let is_everything = findings.undecided.is_empty() && findings.answers().next().is_none();
