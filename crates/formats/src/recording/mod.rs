@@ -7,6 +7,7 @@ mod derived;
 mod input;
 mod masking;
 mod reader;
+mod validity;
 mod writer;
 
 pub(crate) use input::ZSTD_MAGIC;
@@ -67,6 +68,16 @@ pub enum RecordingError {
         /// What was expected there.
         #[source]
         source: serde_json::Error,
+    },
+    /// A number cannot be.
+    #[error("the recording is broken at line {line}: `{field}` cannot be {value}")]
+    Impossible {
+        /// The line, from 1.
+        line: u64,
+        /// The field, with its place in a sample.
+        field: &'static str,
+        /// The number.
+        value: String,
     },
     /// There is not one whole sample.
     #[error("the recording holds no whole sample")]

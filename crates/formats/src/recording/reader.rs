@@ -8,6 +8,7 @@ use serde::Deserialize;
 use super::derived::derive;
 use super::input::Input;
 use super::masking::mask;
+use super::validity::{Impossible, impossible};
 use super::{RecordingError, SAMPLE_START};
 
 /// No sample of a real machine comes near this many bytes.
@@ -77,6 +78,7 @@ impl<R: Read> Reader<R> {
                     self.samples += 1;
                     return Ok(Some(sample));
                 }
+                Err(error @ RecordingError::Impossible { .. }) => return Err(error),
                 Err(_) if self.is_cut_sample() => self.end = Some(End::Cut),
                 Err(error) => return Err(error),
             }
@@ -129,6 +131,9 @@ impl<R: Read> Reader<R> {
         let line = self.lines;
         match serde_json::from_slice::<Sample>(&self.line) {
             Ok(mut sample) if sample.schema == SAMPLE_SCHEMA => {
+                if let Some(Impossible { field, value }) = impossible(&sample) {
+                    return Err(RecordingError::Impossible { line, field, value });
+                }
                 mask(&mut sample);
                 derive(&mut sample);
                 Ok(sample)
@@ -281,6 +286,17 @@ mod tests {
                 | RecordingError::Syntax { .. }
                 | RecordingError::Foreign { .. })
         ));
+    }
+
+    #[test]
+    fn a_number_that_cannot_be_is_refused_with_its_place() {
+        let mut open = sample(1);
+        open.taken.boot_ns = u64::MAX;
+        let lines = [plain(1), serde_json::to_vec(&open).unwrap()].concat();
+        assert_eq!(
+            read(&lines).unwrap_err().to_string(),
+            "the recording is broken at line 2: `taken.boot_ns` cannot be 18446744073709551615"
+        );
     }
 
     #[test]
