@@ -39,6 +39,8 @@ impl Subject {
 
 /// The text that says of anything that nothing is wrong with it.
 const NOTHING_IS_WRONG: &str = "nothing-wrong.summary";
+/// The text that says of all cards of a machine that they are free.
+const ALL_ARE_FREE: &str = "nothing-wrong.summary_free";
 
 /// Returns the part of a verdict that is about the subject's cards, and about the machine as a whole.
 ///
@@ -99,7 +101,7 @@ fn speak_of_cards(finding: &mut Finding, scene: &Scene, cards: &BTreeSet<u32>) {
     let name = first.to_string();
     finding.subject = Target { kind: SubjectKind::Card, id: uuid.unwrap_or_else(|| name.clone()), name };
     finding.cards = cards.iter().copied().collect();
-    if finding.cause == Cause::NothingWrong {
+    if finding.summary.id == ALL_ARE_FREE {
         // Not of all cards of the machine.
         finding.summary = Text::plain(NOTHING_IS_WRONG);
     }

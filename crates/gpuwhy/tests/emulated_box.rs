@@ -246,7 +246,7 @@ fn an_answer_can_be_narrowed_to_a_card_a_process_and_a_user() {
     assert_eq!(free.status.code(), Some(0), "nobody holds card 1: {}", text(&free.stdout));
     assert!(text(&free.stdout).starts_with("GPU 1  free"), "{}", text(&free.stdout));
     let free = held.report(&["--once", "--json", "1"]);
-    assert_eq!(free.findings[0].summary.text, "nothing is wrong", "of this card, not of all");
+    assert_eq!(free.findings[0].summary.text, "nothing is wrong: GPU 1 is free", "of this card, not of all");
     assert_eq!(free.findings[0].subject.kind, SubjectKind::Card);
     for arguments in [&["--once", "7"][..], &["--once", "--pid", "1"], &["--once", "--user", "nobody-here"]] {
         let output = held.gpuwhy(arguments);

@@ -3,7 +3,7 @@
 //! ```text
 //! CAUSE [>=N|<=N] [cards A,B] [culprit PID] [severity WORD]   a finding; those given are all, in rank order
 //! candidate CAUSE · explained CAUSE by CAUSE · ruled-out CAUSE SIGNAL · blind SIGNAL · ask COMMAND
-//! state CARD WORD · note ID · detail KEY=VALUE · exit CODE
+//! state CARD WORD · note ID · detail KEY=VALUE · exit CODE · summary ID
 //! ```
 
 use std::error::Error;
@@ -106,6 +106,7 @@ fn is_met(verdict: &Verdict, words: &[String]) -> bool {
             verdict.cards.iter().any(|card| card.index.to_string() == word(1) && card.state.id() == word(2))
         }
         "note" => verdict.notes.iter().any(|note| note.id == word(1)),
+        "summary" => verdict.findings.iter().any(|finding| finding.summary.id == word(1)),
         "exit" => verdict.exit_code().to_string() == word(1),
         "detail" => {
             let details = verdict.findings.iter().flat_map(|finding| &finding.detail);

@@ -132,8 +132,11 @@ fn judge(scene: &Scene, healthy: &[(&Card, Healthy)], limits: &Limits) -> Draft 
         healthy.iter().filter(|(_, state)| *state == wanted).map(|(card, _)| card.index.to_string()).collect()
     };
     let free = numbers(Healthy::Free);
-    let all_are_free = free.len() == healthy.len();
-    let summary = if all_are_free { text::summary_free() } else { text::summary() };
+    let summary = match (free.len(), healthy) {
+        (1, [(only, _)]) => text::summary_free_card(only.index),
+        (number, _) if number == healthy.len() => text::summary_free(),
+        _ => text::summary(),
+    };
     let mut draft = Draft::about_machine(&RULE, scene, summary).severity(Severity::Ok);
     draft.finding.cards = healthy.iter().map(|(card, _)| card.index).collect();
     let share = |number: usize| number as f64 / healthy.len() as f64;
