@@ -8,12 +8,16 @@ use std::path::{Path, PathBuf};
 use gpuwhy_model::limits::Limits;
 use gpuwhy_model::text::Text;
 use gpuwhy_render::message;
+use rustix::fs::{Mode, OFlags};
 
 use crate::failure::{Failure, chain};
 use crate::similar::similar;
 
 /// Settings of the whole machine.
 const MACHINE_FILE: &str = "/etc/gpuwhy/gpuwhy.toml";
+
+/// More than settings can need.
+const BYTES_MAX: u64 = 1 << 20;
 
 /// Every table that a file may have. Tables of commands that this version lacks are accepted and not read.
 const TABLES: [&str; 5] = ["limits", "fix", "serve", "queue", "privacy"];
@@ -72,10 +76,18 @@ impl Configuration {
 
 /// Returns what a file says, and for whom it may speak.
 fn contents(path: &Path) -> io::Result<(String, Voice)> {
-    let mut file = File::open(path)?;
+    // Opening a pipe would wait for its other end.
+    let open = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let file = File::from(rustix::fs::open(path, open, Mode::empty())?);
     let metadata = file.metadata()?;
+    if !metadata.is_file() {
+        return Err(io::Error::other("not a regular file"));
+    }
+    if metadata.len() > BYTES_MAX {
+        return Err(io::Error::other(format!("larger than {BYTES_MAX} bytes")));
+    }
     let mut text = String::new();
-    file.read_to_string(&mut text)?;
+    file.take(BYTES_MAX).read_to_string(&mut text)?;
     Ok((text, voice(metadata.uid(), metadata.mode())))
 }
 
@@ -136,8 +148,11 @@ impl Layers {
                 let candidates = known.iter().map(String::as_str);
                 return Err(unknown_setting(path, "limits", &name, similar(&name, candidates)));
             }
-            if !value.is_integer() && !value.is_float() {
+            let Some(number) = number(&value) else {
                 return Err(cannot_use(path).because_of(message::not_a_number(name, "limits")));
+            };
+            if !number.is_finite() || number < 0.0 {
+                return Err(cannot_use(path).because_of(message::impossible_limit(name, number.to_string())));
             }
             self.limits.insert(name, value);
         }
@@ -159,6 +174,15 @@ impl Layers {
             }
         }
         Ok(())
+    }
+}
+
+/// Returns a number of a file, whole or not.
+fn number(value: &toml::Value) -> Option<f64> {
+    match value {
+        toml::Value::Integer(whole) => Some(*whole as f64),
+        toml::Value::Float(number) => Some(*number),
+        _ => None,
     }
 }
 
@@ -187,7 +211,7 @@ fn shown(path: &Path) -> String {
 mod tests {
     use std::path::Path;
 
-    use super::{Layers, Voice, voice};
+    use super::{BYTES_MAX, Layers, Voice, contents, voice};
 
     fn layers(texts: &[(&str, Voice)]) -> Result<Layers, crate::failure::Failure> {
         let mut layers = Layers::default();
@@ -232,12 +256,32 @@ mod tests {
     }
 
     #[test]
+    fn only_files_of_a_size_that_settings_have_are_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = |name: &str, bytes: u64| {
+            let path = folder.path().join(name);
+            std::fs::File::create(&path).unwrap().set_len(bytes).unwrap();
+            path
+        };
+        assert!(contents(&file("small", 100)).is_ok());
+        let pipe = folder.path().join("pipe");
+        rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::RWXU).unwrap();
+        for path in [Path::new("/dev/zero"), folder.path(), &pipe, &file("large", BYTES_MAX + 1)] {
+            assert!(contents(path).is_err(), "{}", path.display());
+        }
+    }
+
+    #[test]
     fn what_is_not_understood_is_refused() {
         for text in [
             "[limit]\nx = 1",
             "limits = 3",
             "[limits]\nidle_reserved = 8",
             "[limits]\nidle_reserved_s = 'long'",
+            "[limits]\nidle_reserved_s = nan",
+            "[limits]\nidle_reserved_s = inf",
+            "[limits]\nidle_reserved_s = -1",
+            "[limits]\nbusy_percent_min = -0.5",
             "[privacy]\ncommand_lines = 'all'",
             "[privacy]\ncommand_line = 'open'",
             "[limits",
