@@ -12,6 +12,9 @@ use crate::observer::{Depth, Observer};
 /// How often somebody who waits is told.
 const PROGRESS_EVERY: Duration = Duration::from_millis(500);
 
+/// The driver is waited for no longer than this beyond the window, however slow each of its calls is.
+const ANSWER_WITHIN: Duration = Duration::from_millis(2400);
+
 /// How long and how often to look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Look {
@@ -65,8 +68,9 @@ pub fn look(
         }
     }
     let begun = clock::awake();
+    let latest = begun + look.window + ANSWER_WITHIN;
     let first = if look.window.is_zero() { Depth::Alone } else { Depth::Full };
-    let mut samples = vec![observer.sample(first)];
+    let mut samples = vec![observer.sample_by(first, latest)];
     let go_on = progress(Progress::Sampled { sample: &samples[0], passed: clock::since(begun) });
     if go_on.is_break() || look.may_end_early && is_nothing_to_watch(&samples[0]) {
         return samples;
@@ -76,7 +80,7 @@ pub fn look(
         due = next_due(due, clock::since(begun), look);
         std::thread::sleep((begun + due).saturating_sub(clock::awake()));
         let depth = if due >= look.window { Depth::Full } else { Depth::Calm };
-        let sample = observer.sample(depth);
+        let sample = observer.sample_by(depth, latest);
         let go_on = progress(Progress::Sampled { sample: &sample, passed: clock::since(begun) });
         samples.push(sample);
         if go_on.is_break() {

@@ -131,6 +131,11 @@ impl Observer {
 
     /// Takes one sample.
     pub fn sample(&mut self, depth: Depth) -> Sample {
+        self.sample_by(depth, Duration::MAX)
+    }
+
+    /// Takes one sample, for which the driver is waited for until `latest` at most, on the clock of [`clock::awake`].
+    pub(crate) fn sample_by(&mut self, depth: Depth, latest: Duration) -> Sample {
         while !self.driver.wait_ready(self.init_limit, self.init_limit) {}
         let mut sample = Sample::empty(clock::now());
         let is_first = self.samples == 0;
@@ -141,7 +146,7 @@ impl Observer {
         self.driver.ask(Wanted { full: is_full, throughput: is_full && counts });
         // The child works meanwhile.
         self.read_surroundings(&mut sample, is_full, is_first);
-        let swept = self.driver.collect(begun + SWEEP_LIMIT);
+        let swept = self.driver.collect(latest.min(begun + SWEEP_LIMIT));
         sample.nvml = Section { read: swept.read, value: swept.value };
         sample.stuck_calls = swept.stuck;
         sample.processes = self.read_processes(&sample.nvml.value, is_full, counts);
