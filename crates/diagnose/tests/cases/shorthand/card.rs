@@ -21,6 +21,8 @@ pub(super) struct CardFile {
     pub(super) busy: f64,
     pub(super) busy_is_unsupported: bool,
     pub(super) n: Option<usize>,
+    /// How far the driver's buffer reaches back, in seconds; the window without it.
+    pub(super) span: Option<f64>,
     pub(super) zeros: f64,
     pub(super) power: f64,
     pub(super) power_is_unsupported: bool,
@@ -42,6 +44,7 @@ impl Default for CardFile {
             busy: 0.0,
             busy_is_unsupported: false,
             n: None,
+            span: None,
             zeros: 0.0,
             power: 0.15,
             power_is_unsupported: false,
@@ -77,7 +80,7 @@ impl SceneFile {
             };
         }
         let n = file.n.unwrap_or(if self.window > 0.0 { 30 } else { 1 });
-        let busy = trend(file.busy, file.zeros, n, self.window, Percent);
+        let busy = trend(file.busy, file.zeros, n, file.span.unwrap_or(self.window), Percent);
         let past_s = file.idle.unwrap_or(if file.busy > 2.0 { 0.0 } else { self.window });
         Card {
             index,
