@@ -19,6 +19,11 @@ pub(crate) fn is_driving_thread(name: &str) -> bool {
     matches!(gpuwhy_knowledge::role(name), Some(ProcessRole::Driving | ProcessRole::Communication))
 }
 
+/// Returns whether a thread gives the card its work.
+pub(crate) fn is_thread_that_gives_work(name: &str) -> bool {
+    gpuwhy_knowledge::role(name) == Some(ProcessRole::Driving)
+}
+
 /// Returns whether a process is named as a loader.
 pub(crate) fn is_loader(process: &Process) -> bool {
     process.role == Some(ProcessRole::Loader)

@@ -12,8 +12,8 @@ use gpuwhy_model::verdict::Impact;
 use crate::draft::Draft;
 use crate::evidence::{busy, normal, once, over, power, zeros};
 use crate::facts::cards::{Holder, holders, whole_cards};
-use crate::facts::culprit;
 use crate::facts::team::{LoaderKind, Team, main_thread_ran};
+use crate::facts::{culprit, names};
 use crate::findings::Findings;
 use crate::shared_text;
 
@@ -150,7 +150,7 @@ pub(super) fn waiting_cards<'scene>(
         let waiting_holders: Vec<Holder<'_>> =
             holders.iter().copied().filter(|holder| !is_hot(holder, limits)).collect();
         if waiting_holders.is_empty() {
-            // A program whose own main thread runs all the time waits for nobody.
+            // A program whose own thread runs all the time waits for nobody.
             findings.rule_out(Signal::ThreadCpu, Some(card.index));
             continue;
         }
@@ -177,9 +177,18 @@ fn at_work<'scene>(holders: Vec<Holder<'scene>>, limits: &Limits) -> Vec<Holder<
     holders
 }
 
-/// Returns whether a holder's own main thread runs all the time.
+/// Returns whether a thread of a holder that does its own work, the main one before all, runs all the time.
 fn is_hot(holder: &Holder<'_>, limits: &Limits) -> bool {
-    holder.process.and_then(main_thread_ran).is_some_and(|share| share >= limits.loader_cores_full)
+    let Some(process) = holder.process else {
+        return false;
+    };
+    let is_full = |share: f64| share >= limits.loader_cores_full;
+    let mut threads = process.threads.known().into_iter().flatten();
+    main_thread_ran(process).is_some_and(is_full)
+        || threads.any(|thread| {
+            names::is_thread_that_gives_work(&thread.name)
+                && thread.cores.known().is_some_and(|cores| is_full(cores.0))
+        })
 }
 
 /// Returns whether the holders worked on a card in the window or shortly before; none when nothing tells.
