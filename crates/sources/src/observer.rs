@@ -1,6 +1,7 @@
 //! Looking at the machine: one sample after another.
 
 use std::collections::BTreeMap;
+use std::os::unix::fs::MetadataExt;
 use std::time::Duration;
 
 use gpuwhy_formats::proc::{users, whole_number};
@@ -17,7 +18,7 @@ use crate::kernel_log::KernelLog;
 use crate::machine;
 use crate::nvml::{ChildProgram, Driver, DriverOptions, Survivors, Wanted};
 use crate::proc::ProcRoot;
-use crate::processes::{Holders, People, ProcessLook, Processes};
+use crate::processes::{Holders, Ourselves, People, ProcessLook, Processes};
 use crate::roots::Roots;
 
 /// A driver that starts slowly is waited for as long as this.
@@ -113,6 +114,11 @@ impl Observer {
             proc,
             driver,
         };
+        if let Ok(proc) = &observer.proc {
+            let program = std::fs::metadata(&observer.options.child.path).ok();
+            let program = program.map(|file| (file.dev(), file.ino()));
+            observer.processes.index.know(Ourselves::of(proc, program));
+        }
         let mut survivors = Survivors::default();
         observer.refresh_index(&mut survivors);
         let viewer = rustix::process::geteuid().as_raw();

@@ -137,6 +137,11 @@ pub(super) struct Name {
     pub(super) since_s: u64,
 }
 
+/// Returns whether a process name is one that a child of ours gives itself.
+pub(crate) fn is_name_of_a_child(name: &[u8]) -> bool {
+    Name::read(name).is_some()
+}
+
 /// Puts a name upon this process.
 fn set_name(name: &Name) {
     let mut text = [0_u8; NAME_LENGTH];

@@ -25,5 +25,6 @@ mod watch;
 pub use child::child_main;
 pub use driver::ChildProgram;
 pub(crate) use driver::{Driver, DriverOptions, Wanted};
+pub(crate) use heartbeat::is_name_of_a_child;
 pub use protocol::CHILD_COMMAND;
 pub(crate) use survivor::Survivors;

@@ -65,6 +65,13 @@ impl ProcRoot {
         statat(&self.directory, place.of(pid, ""), AtFlags::empty()).map(|status| status.st_uid)
     }
 
+    /// Returns which file a process runs, by device and number; none where we may not see it, or the process is gone.
+    pub(crate) fn program_of(&self, pid: Pid) -> Option<(u64, u64)> {
+        let mut place = Place::default();
+        let status = statat(&self.directory, place.of(pid, "exe"), AtFlags::empty()).ok()?;
+        Some((status.st_dev, status.st_ino))
+    }
+
     /// Opens a directory of a process, such as `task` or `fd`.
     ///
     /// # Errors

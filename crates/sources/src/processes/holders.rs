@@ -19,14 +19,14 @@ pub(crate) struct Holders {
 }
 
 impl Holders {
-    /// Sweeps all processes but our own child, which holds the files for our sake.
+    /// Sweeps all processes but our own child and other gpuwhys, which hold the files only to look.
     pub(super) fn sweep(proc: &mut ProcRoot, index: &Index, dev: &Path, own_child: Option<Pid>) -> Self {
         // Names of descriptors are as their processes see them.
         let prefix = format!("{}/", dev.display());
         let mut holders = Self::default();
         for row in index.rows() {
             // Threads of the kernel descend from number 2 and hold nothing.
-            if row.pid == Pid(2) || row.parent == Pid(2) || Some(row.pid) == own_child {
+            if row.pid == Pid(2) || row.parent == Pid(2) || row.is_ours || Some(row.pid) == own_child {
                 continue;
             }
             match device_files(proc, row.pid, &prefix) {

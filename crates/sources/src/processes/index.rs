@@ -3,6 +3,7 @@
 use gpuwhy_formats::proc::stat;
 use gpuwhy_model::process::Pid;
 
+use super::ourselves::Ourselves;
 use crate::file::ReadError;
 use crate::nvml::Survivors;
 use crate::proc::ProcRoot;
@@ -13,6 +14,8 @@ pub(super) struct Row {
     pub(super) pid: Pid,
     pub(super) parent: Pid,
     pub(super) start_ticks: u64,
+    /// Whether it is a gpuwhy: this one, or another.
+    pub(super) is_ours: bool,
 }
 
 /// The processes that `/proc` lists, by number.
@@ -20,9 +23,20 @@ pub(super) struct Row {
 pub(crate) struct Index {
     rows: Vec<Row>,
     pids: Vec<Pid>,
+    ourselves: Ourselves,
 }
 
 impl Index {
+    /// Says how processes of ours are told.
+    pub(crate) fn know(&mut self, ourselves: Ourselves) {
+        self.ourselves = ourselves;
+    }
+
+    /// Returns how processes of ours are told.
+    pub(super) const fn ourselves(&self) -> &Ourselves {
+        &self.ourselves
+    }
+
     /// Lists the processes and reads who their parents are; of those that were listed before only when `all` is wanted.
     ///
     /// # Errors
@@ -51,7 +65,10 @@ impl Index {
             };
             if let Ok(stat) = stat {
                 survivors.consider(&stat);
-                self.rows.push(Row { pid: *pid, parent: stat.parent, start_ticks: stat.start_ticks });
+                let may_be_ours = self.ourselves.may_be(&stat);
+                let (parent, start_ticks) = (stat.parent, stat.start_ticks);
+                let is_ours = may_be_ours && self.ourselves.are(proc, *pid);
+                self.rows.push(Row { pid: *pid, parent, start_ticks, is_ours });
             }
         }
         Ok(())

@@ -6,10 +6,12 @@ mod effort;
 mod holders;
 mod index;
 mod limits;
+mod ourselves;
 mod suspicion;
 mod table;
 mod tree;
 
 pub(crate) use description::People;
 pub(crate) use holders::Holders;
+pub(crate) use ourselves::Ourselves;
 pub(crate) use table::{ProcessLook, Processes};

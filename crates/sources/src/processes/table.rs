@@ -168,7 +168,12 @@ impl Processes {
                 }
             }
         }
-        self.named.values().flatten().chain(&self.holders).copied().collect()
+        let clients = self.named.values().flatten().chain(&self.holders).copied();
+        // Another gpuwhy looks at cards and does not use them. The program that looks may use one itself.
+        let only_looks = |pid: &Pid| {
+            self.index.row(*pid).is_some_and(|row| row.is_ours && !self.index.ourselves().is_own(*pid))
+        };
+        clients.filter(|pid| !only_looks(pid)).collect()
     }
 
     /// Returns what each client's tree has done since the last look.

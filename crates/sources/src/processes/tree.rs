@@ -31,7 +31,8 @@ impl Role {
     }
 }
 
-/// Returns the clients that are there, with their trees.
+/// Returns the clients that are there, with their trees. What gpuwhy starts or is started by is no work on a card: of
+/// its processes only ancestors of a client stand in a tree.
 pub(super) fn trees(index: &Index, clients: &BTreeSet<Pid>) -> BTreeMap<Pid, Role> {
     let mut roles = BTreeMap::new();
     let listed = clients.iter().copied().filter(|pid| index.row(*pid).is_some());
@@ -55,8 +56,9 @@ fn add_descendants(index: &Index, open: &mut Vec<Pid>, roles: &mut BTreeMap<Pid,
         };
         let first = by_parent.partition_point(|(other, _)| *other < parent);
         for (_, child) in by_parent[first..].iter().take_while(|(other, _)| *other == parent) {
+            let is_ours = index.row(*child).is_some_and(|row| row.is_ours);
             // A client among the children has a tree of its own.
-            if !roles.contains_key(child) {
+            if !is_ours && !roles.contains_key(child) {
                 roles.insert(*child, Role::Descendant(client));
                 open.push(*child);
             }
@@ -72,5 +74,56 @@ fn add_ancestors(index: &Index, client: Pid, roles: &mut BTreeMap<Pid, Role>) {
         };
         roles.entry(parent.pid).or_insert(Role::Ancestor);
         place = Some(parent);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Role, trees};
+    use crate::nvml::Survivors;
+    use crate::proc::ProcRoot;
+    use crate::processes::Ourselves;
+    use crate::processes::index::Index;
+    use gpuwhy_model::process::Pid;
+    use std::collections::BTreeSet;
+    use std::os::unix::fs::{MetadataExt, symlink};
+
+    #[test]
+    fn gpuwhy_is_no_part_of_the_work_that_it_was_started_from() {
+        let root = tempfile::tempdir().unwrap();
+        let program = |name: &str| {
+            let path = root.path().join(name);
+            std::fs::write(&path, name).unwrap();
+            path
+        };
+        let (ours, theirs) = (program("ours"), program("theirs"));
+        for (pid, parent, name, program) in [
+            (10, 1, "python3", &theirs),
+            // A cell of the notebook: a shell, and gpuwhy with its child.
+            (20, 10, "sh", &theirs),
+            (30, 20, "look", &ours),
+            (31, 30, "nv1.-1@9", &ours),
+            (40, 10, "pt_data_worker", &theirs),
+            // Another gpuwhy, and somebody who only took a name.
+            (50, 10, "gpuwhy", &ours),
+            (51, 50, "nv15.0@9", &ours),
+            (60, 10, "nv15.0@9", &theirs),
+            (61, 60, "gpuwhy", &theirs),
+        ] {
+            let directory = root.path().join(pid.to_string());
+            std::fs::create_dir(&directory).unwrap();
+            let stat = format!("{pid} ({name}) S {parent} 1 1 0 -1 0 0 0 0 0 1 1 0 0 20 0 1 0 9 0 0\n");
+            std::fs::write(directory.join("stat"), stat).unwrap();
+            symlink(program, directory.join("exe")).unwrap();
+        }
+        symlink("30", root.path().join("self")).unwrap();
+        let mut proc = ProcRoot::open(root.path()).unwrap();
+        let program = std::fs::metadata(&ours).unwrap();
+        let mut index = Index::default();
+        index.know(Ourselves::of(&proc, Some((program.dev(), program.ino()))));
+        index.refresh(&mut proc, true, &mut Survivors::default()).unwrap();
+        let roles = trees(&index, &BTreeSet::from([Pid(10)]));
+        assert_eq!(roles.keys().map(|pid| pid.0).collect::<Vec<_>>(), [10, 20, 40, 60, 61]);
+        assert_eq!(roles[&Pid(40)], Role::Descendant(Pid(10)));
     }
 }
