@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::decoding::decoded;
 use crate::recording::{SAMPLE_START, ZSTD_MAGIC};
 
 /// How far into an input the root of an XML document is looked for: a prompt or a warning may come first.
@@ -45,9 +46,8 @@ pub fn recognise(input: &[u8]) -> Option<Format> {
     if input.starts_with(ZSTD_MAGIC) || start.starts_with(SAMPLE_START) {
         return Some(Format::Recording);
     }
-    let looked_at = &input[..input.len().min(LOOKED_AT)];
-    let root = b"<nvidia_smi_log";
-    looked_at.windows(root.len()).any(|bytes| bytes == root).then_some(Format::NvidiaSmiXml)
+    let looked_at = decoded(&input[..input.len().min(LOOKED_AT)]);
+    looked_at.contains("<nvidia_smi_log").then_some(Format::NvidiaSmiXml)
 }
 
 #[cfg(test)]
@@ -65,6 +65,7 @@ mod tests {
                 b"<?xml version=\"1.0\" ?>\n<!DOCTYPE nvidia_smi_log SYSTEM \"x.dtd\">\n<nvidia_smi_log>",
                 Some(Format::NvidiaSmiXml),
             ),
+            (b"\xff\xfe<\0n\0v\0i\0d\0i\0a\0_\0s\0m\0i\0_\0l\0o\0g\0>\0", Some(Format::NvidiaSmiXml)),
             (b"$ nvidia-smi -q -x\n<nvidia_smi_log>", Some(Format::NvidiaSmiXml)),
             (b"<html>", None),
             (b"", None),

@@ -2,6 +2,7 @@
 //!
 //! Every parser takes bytes or text that somebody else has read, and never guesses a value that was not there.
 
+mod decoding;
 mod format;
 mod malformed;
 
@@ -10,5 +11,6 @@ pub mod nvidia_smi_xml;
 pub mod proc;
 pub mod recording;
 
+pub use decoding::decoded;
 pub use format::{Format, FormatError, recognise};
 pub use malformed::Malformed;

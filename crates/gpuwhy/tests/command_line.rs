@@ -149,6 +149,27 @@ fn inputs_that_cannot_be_read_are_named_in_one_line() {
 }
 
 #[test]
+fn a_text_that_was_cut_or_doubled_is_answered_with_a_note() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.xml");
+    let whole = "<nvidia_smi_log>\n<gpu id=\"00000000:01:00.0\"><product_name>A</product_name></gpu>\n\
+                 <gpu id=\"00000000:02:00.0\"></gpu>\n</nvidia_smi_log>\n";
+    let utf_16: Vec<u8> = format!("\u{feff}{whole}").encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let noted = |bytes: &[u8]| {
+        std::fs::write(&path, bytes).unwrap();
+        let (code, output, errors) = run(gpuwhy(folder.path()).arg("read").arg(&path));
+        assert!(code < 2 && output.contains("GPU 0"), "{code} {output}");
+        errors
+    };
+    assert_eq!(noted(whole.as_bytes()), "");
+    assert_eq!(noted(&utf_16), "");
+    let cut = noted(&whole.as_bytes()[..whole.rfind("</gpu>").unwrap()]);
+    assert!(cut.starts_with("note: ") && cut.ends_with("line 3 on; whole cards before it: 1\n"), "{cut}");
+    let doubled = noted(whole.repeat(2).as_bytes());
+    assert!(doubled.ends_with("holds more than one output; the first one is judged\n"), "{doubled}");
+}
+
+#[test]
 fn each_reader_names_the_other_for_its_input() {
     let (folder, recorded) = recording();
     let xml = folder.path().join("a.xml").display().to_string();

@@ -1,7 +1,8 @@
 //! The XML of `nvidia-smi` as a small tree, with limits: depth, elements, no entities of its own.
 
-use quick_xml::Reader;
+use quick_xml::errors::IllFormedError;
 use quick_xml::events::{BytesRef, BytesStart, Event};
+use quick_xml::{Error, Reader};
 
 use crate::format::{Format, FormatError};
 
@@ -13,6 +14,10 @@ const MOST_ELEMENTS: usize = 1_000_000;
 
 /// What the output begins with.
 const ROOT: &str = "nvidia_smi_log";
+const ROOT_START: &str = "<nvidia_smi_log";
+
+/// What is worth to be read even if the rest is missing.
+const CARD: &str = "gpu";
 
 /// One element with the text directly in it.
 #[derive(Debug, Default)]
@@ -50,8 +55,20 @@ impl Element {
     }
 }
 
-/// Reads the document. What stands before it (a prompt) and after it (warnings) is left out.
-pub(super) fn root(text: &str) -> Result<Element, FormatError> {
+/// What could be read of a document.
+#[derive(Debug)]
+pub(super) struct Document {
+    /// All of it that is whole.
+    pub(super) root: Element,
+    /// The line at which the rest is missing.
+    pub(super) cut_at: Option<u64>,
+    /// Whether another document follows.
+    pub(super) is_followed: bool,
+}
+
+/// Reads the first document. What stands before it (a prompt) and after it (warnings) is left out; of one that was cut
+/// everything is read that is whole, if one card is.
+pub(super) fn document(text: &str) -> Result<Document, FormatError> {
     let start = start_of_document(text);
     let mut parser = Parser {
         text,
@@ -70,49 +87,56 @@ pub(super) fn root(text: &str) -> Result<Element, FormatError> {
             Ok(event) => event,
             Err(error) => {
                 parser.count_lines_to(usize::try_from(reader.error_position()).unwrap_or(before));
-                return Err(parser.error("well-formed XML", error.to_string()));
+                let is_end = is_end_of_text(&error);
+                let error = parser.error("well-formed XML", error.to_string());
+                return if is_end { parser.cut(error) } else { Err(error) };
             }
         };
         parser.count_lines_to(before);
-        match event {
-            Event::Start(tag) => parser.open(&tag)?,
+        let closed = match event {
+            Event::Start(tag) if parser.is_next_document(&tag) => {
+                let error = parser.end_error(format!("another `<{ROOT}>`"));
+                return parser.cut(error).map(|document| Document { is_followed: true, ..document });
+            }
+            Event::Start(tag) => {
+                parser.open(&tag)?;
+                None
+            }
             Event::Empty(tag) => {
                 parser.open(&tag)?;
-                if let Some(root) = parser.close()? {
-                    return Ok(root);
-                }
+                parser.close()?
             }
             Event::End(tag) => {
                 let name = tag.name().into_inner().to_owned();
                 parser.check_end(&name)?;
-                if let Some(root) = parser.close()? {
-                    return Ok(root);
-                }
+                parser.close()?
             }
-            Event::Text(piece) => parser.add_text(&piece.xml10_content()),
-            Event::CData(piece) => parser.add_text(&piece.xml10_content()),
-            Event::GeneralRef(reference) => parser.add_reference(&reference)?,
-            Event::DocType(definition) => {
-                if definition.borrow().into_inner().contains('[') {
-                    return Err(parser.error("no definitions in the document type", "some".to_owned()));
-                }
-            }
-            Event::Comment(_) | Event::Decl(_) | Event::PI(_) => {}
             Event::Eof => {
                 parser.count_lines_to(text.len() - start);
-                let expected = match parser.open.last() {
-                    Some(element) => format!("`</{}>`", element.name),
-                    None => format!("`<{ROOT}>`"),
-                };
-                return Err(parser.error(expected, "the end of the text".to_owned()));
+                let error = parser.end_error("the end of the text".to_owned());
+                return parser.cut(error);
             }
+            other => {
+                parser.add(&other)?;
+                None
+            }
+        };
+        if let Some(root) = closed {
+            let end = usize::try_from(reader.buffer_position()).unwrap_or(usize::MAX);
+            let rest = text.get(start.saturating_add(end)..).unwrap_or_default();
+            return Ok(Document { root, cut_at: None, is_followed: rest.contains(ROOT_START) });
         }
     }
 }
 
+/// Returns whether an error only says that the text ends too early.
+fn is_end_of_text(error: &Error) -> bool {
+    matches!(error, Error::Syntax(_) | Error::IllFormed(IllFormedError::UnclosedReference))
+}
+
 /// Returns where the document begins: at its declaration, its type, or its root.
 fn start_of_document(text: &str) -> usize {
-    let Some(root) = text.find("<nvidia_smi_log") else {
+    let Some(root) = text.find(ROOT_START) else {
         return 0;
     };
     let before = &text[..root];
@@ -145,6 +169,44 @@ impl Parser<'_> {
 
     fn error(&self, expected: impl Into<String>, found: String) -> FormatError {
         FormatError { format: Format::NvidiaSmiXml, line: self.line, expected: expected.into(), found }
+    }
+
+    /// Returns the error of a text that ends, or begins anew, before it should.
+    fn end_error(&self, found: String) -> FormatError {
+        let expected = match self.open.last() {
+            Some(element) => format!("`</{}>`", element.name),
+            None => format!("`<{ROOT}>`"),
+        };
+        self.error(expected, found)
+    }
+
+    /// Returns what is whole of a document whose end is missing, or the error if no card is.
+    fn cut(self, error: FormatError) -> Result<Document, FormatError> {
+        match self.open.into_iter().next() {
+            Some(root) if root.child(&[CARD]).is_some() => {
+                Ok(Document { root, cut_at: Some(self.line), is_followed: false })
+            }
+            _ => Err(error),
+        }
+    }
+
+    /// Returns whether a tag begins another document within this one, whose end is missing then.
+    fn is_next_document(&self, tag: &BytesStart<'_>) -> bool {
+        !self.open.is_empty() && tag.name().into_inner() == ROOT
+    }
+
+    /// Adds what stands between tags.
+    fn add(&mut self, event: &Event<'_>) -> Result<(), FormatError> {
+        match event {
+            Event::Text(piece) => self.add_text(&piece.xml10_content()),
+            Event::CData(piece) => self.add_text(&piece.xml10_content()),
+            Event::GeneralRef(reference) => self.add_reference(reference)?,
+            Event::DocType(definition) if definition.borrow().into_inner().contains('[') => {
+                return Err(self.error("no definitions in the document type", "some".to_owned()));
+            }
+            _ => {}
+        }
+        Ok(())
     }
 
     fn open(&mut self, tag: &BytesStart<'_>) -> Result<(), FormatError> {

@@ -19,19 +19,41 @@ use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 
 use crate::format::{Format, FormatError};
-use document::Element;
+use document::{Document, Element};
 
 /// How the output writes its time, without a zone.
 const TIME_FORMAT: &str = "%a %b %e %H:%M:%S %Y";
+
+/// What should be said of a text beside the answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Remark {
+    /// Its end is missing: only what is whole before it was read.
+    Cut {
+        /// The line, from 1, at which it ends.
+        line: u64,
+        /// How many whole cards there are.
+        cards: usize,
+    },
+    /// It holds more than one output: the first was read.
+    IsFollowed,
+}
 
 /// Reads the output of one call. It is a single look: trends have one value, rates need a second look.
 ///
 /// The output names no time zone: its time is taken as UTC.
 ///
 /// # Errors
-/// Fails when the text is cut, no XML, or XML of something else.
+/// Fails when the text is no XML, XML of something else, or cut before the first card is whole.
 pub fn read(text: &str) -> Result<Scene, FormatError> {
-    let root = document::root(text)?;
+    read_with_remarks(text).map(|(scene, _)| scene)
+}
+
+/// Reads as [`read`] does, and returns what should be said of the text.
+///
+/// # Errors
+/// As those of [`read`].
+pub fn read_with_remarks(text: &str) -> Result<(Scene, Vec<Remark>), FormatError> {
+    let Document { root, cut_at, is_followed } = document::document(text)?;
     if root.child(&["driver_version", "attached_gpus", "gpu"]).is_none() {
         return Err(FormatError {
             format: Format::NvidiaSmiXml,
@@ -40,16 +62,23 @@ pub fn read(text: &str) -> Result<Scene, FormatError> {
             found: "none in the document".to_owned(),
         });
     }
-    let taken = ReadTime { boot_ns: 0, wall: time(&root).unwrap_or(Timestamp::UNIX_EPOCH) };
+    let cards = root.children("gpu").count();
+    let cut = cut_at.map(|line| Remark::Cut { line, cards });
+    let remarks = cut.into_iter().chain(is_followed.then_some(Remark::IsFollowed)).collect();
+    Ok((scene(&root, cut.is_some()), remarks))
+}
+
+fn scene(root: &Element, is_cut: bool) -> Scene {
+    let taken = ReadTime { boot_ns: 0, wall: time(root).unwrap_or(Timestamp::UNIX_EPOCH) };
     let mut sample = Sample::empty(taken);
-    sample.nvml = Section { read: taken, value: Reading::Known(nvml(&root)) };
+    sample.nvml = Section { read: taken, value: Reading::Known(nvml(root, is_cut)) };
     let mut scene = window(&[sample]);
     // The text tells neither how long the library took to start nor the time since boot.
     scene.machine.driver.init_ms = Reading::default();
     scene.window.end_boot_ns = None;
     scene.provenance =
         Provenance { source: SourceKind::Text, inputs: vec![Format::NvidiaSmiXml.to_string()] };
-    Ok(scene)
+    scene
 }
 
 fn time(root: &Element) -> Option<Timestamp> {
@@ -58,12 +87,13 @@ fn time(root: &Element) -> Option<Timestamp> {
     TimeZone::UTC.to_timestamp(local).ok()
 }
 
-fn nvml(root: &Element) -> NvmlSample {
+fn nvml(root: &Element, is_cut: bool) -> NvmlSample {
     let attached = value::small(root.child(&["attached_gpus"]), "", "");
     NvmlSample {
         driver_version: value::text(root.child(&["driver_version"])).map(str::to_owned),
         cuda_version: value::text(root.child(&["cuda_version"])).map(str::to_owned),
-        cards: cards(root, attached.known().copied()),
+        // Of a cut output the first cards are there.
+        cards: cards(root, attached.known().copied().filter(|_| !is_cut)),
         card_count: attached,
         ..NvmlSample::default()
     }

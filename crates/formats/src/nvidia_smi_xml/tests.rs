@@ -3,7 +3,7 @@ use gpuwhy_model::sample::{CardKind, ClientKind, ClockReasons};
 use gpuwhy_model::scene::{Card, SourceKind};
 use gpuwhy_model::units::{Bytes, Celsius, Percent, Watts};
 
-use super::read;
+use super::{Remark, read, read_with_remarks};
 
 /// A document with one card that holds the given elements.
 fn with_card(elements: &str) -> String {
@@ -269,6 +269,53 @@ fn what_stands_around_the_document_is_left_out() {
         format!("$ nvidia-smi -q -x\n{}WARNING: infoROM is corrupted at gpu 0000:65:00.0\n", with_card(""));
     assert_eq!(read(&text).unwrap().cards.len(), 1);
     assert_eq!(read(&format!("\u{feff}{}", with_card(""))).unwrap().cards.len(), 1);
+}
+
+/// A document with cards that are held by a process each.
+fn of_cards(number: u32) -> String {
+    let gpu = |place: u32| {
+        format!(
+            "<gpu id=\"00000000:{place:02x}:00.0\">\n<minor_number>{}</minor_number>\n\
+             <product_name>A &amp; B</product_name>\n</gpu>\n",
+            7 - place
+        )
+    };
+    let gpus: String = (0..number).map(gpu).collect();
+    format!("<nvidia_smi_log>\n<attached_gpus>{number}</attached_gpus>\n{gpus}</nvidia_smi_log>\n")
+}
+
+#[test]
+fn a_cut_output_gives_its_whole_cards_and_says_so() {
+    let whole = of_cards(3);
+    let second_end = whole.match_indices("</gpu>").nth(1).unwrap().0 + "</gpu>".len();
+    let third_end = whole.rfind("</gpu>").unwrap() + "</gpu>".len();
+    for length in second_end..third_end {
+        let (scene, remarks) = read_with_remarks(&whole[..length]).unwrap();
+        let indices: Vec<u32> = scene.cards.iter().map(|card| card.index).collect();
+        assert_eq!(indices, [0, 1], "{length}");
+        let lines = whole[..length].matches('\n').count() as u64 + 1;
+        assert!(
+            matches!(remarks[..], [Remark::Cut { line, cards: 2 }] if (10..=lines).contains(&line)),
+            "{length}: {remarks:?}"
+        );
+    }
+    let with_prompt = format!("{}\nroot@host:~# ", &whole[..third_end - 9]);
+    assert_eq!(read(&with_prompt).unwrap().cards.len(), 2);
+    assert_eq!(read_with_remarks(&whole).unwrap().1, []);
+}
+
+#[test]
+fn of_several_outputs_the_first_is_read() {
+    let both = format!("{}$ nvidia-smi -q -x\n{}", of_cards(2), of_cards(5));
+    let (scene, remarks) = read_with_remarks(&both).unwrap();
+    assert_eq!((scene.cards.len(), remarks), (2, vec![Remark::IsFollowed]));
+    let first = of_cards(2);
+    let cut = &first[..first.rfind("<product_name>").unwrap()];
+    let (scene, remarks) = read_with_remarks(&format!("{cut}\n{}", of_cards(5))).unwrap();
+    assert_eq!(
+        (scene.cards.len(), remarks),
+        (1, vec![Remark::Cut { line: 10, cards: 1 }, Remark::IsFollowed])
+    );
 }
 
 #[test]

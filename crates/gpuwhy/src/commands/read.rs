@@ -4,9 +4,11 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-use gpuwhy_formats::{Format, nvidia_smi_xml, recognise};
+use gpuwhy_formats::nvidia_smi_xml::{self, Remark};
+use gpuwhy_formats::{Format, decoded, recognise};
 use gpuwhy_model::process::Pid;
 use gpuwhy_model::scene::Scene;
+use gpuwhy_model::text::Text;
 use gpuwhy_render::message;
 
 use super::answer::answer;
@@ -34,7 +36,10 @@ pub(crate) fn run(
     for note in &configuration.notes {
         output::note(note.clone(), &speech.words());
     }
-    let scene = understood(&options.file, &bytes(&options.file)?)?;
+    let (scene, remarks) = understood(&options.file, &bytes(&options.file)?)?;
+    for remark in remarks {
+        output::note(worded(remark, &options.file), &speech.words());
+    }
     let subject =
         options.gpu.map(Subject::Card).or_else(|| options.pid.map(|pid| Subject::Process(Pid(pid))));
     answer(&scene, &configuration.limits, subject.as_ref(), options.json, speech)
@@ -53,18 +58,22 @@ fn bytes(path: &Path) -> Result<Vec<u8>, Failure> {
     }
 }
 
-fn understood(path: &Path, bytes: &[u8]) -> Result<Scene, Failure> {
+fn understood(path: &Path, bytes: &[u8]) -> Result<(Scene, Vec<Remark>), Failure> {
     let unknown = || Failure::new(message::unknown_input(input_name(path)));
     match recognise(bytes) {
-        Some(Format::NvidiaSmiXml) => {
-            let text = String::from_utf8_lossy(bytes);
-            nvidia_smi_xml::read(&text).map_err(|error| {
-                Failure::new(message::cannot_read(input_name(path)))
-                    .because(&error)
-                    .hint(message::hint_inputs("gpu.xml"))
-            })
-        }
+        Some(Format::NvidiaSmiXml) => nvidia_smi_xml::read_with_remarks(&decoded(bytes)).map_err(|error| {
+            Failure::new(message::cannot_read(input_name(path)))
+                .because(&error)
+                .hint(message::hint_inputs("gpu.xml"))
+        }),
         Some(Format::Recording) => Err(unknown().hint(message::hint_replay(input_name(path)))),
         None => Err(unknown().hint(message::hint_inputs("gpu.xml"))),
+    }
+}
+
+fn worded(remark: Remark, path: &Path) -> Text {
+    match remark {
+        Remark::Cut { line, cards } => message::cut_text(cards, line, input_name(path)),
+        Remark::IsFollowed => message::several_outputs(input_name(path)),
     }
 }
