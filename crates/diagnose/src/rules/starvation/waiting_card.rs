@@ -13,6 +13,7 @@ use crate::draft::Draft;
 use crate::evidence::{busy, normal, once, over, power, zeros};
 use crate::facts::cards::{Holder, holders, whole_cards};
 use crate::facts::team::{LoaderKind, Team, main_thread_ran};
+use crate::facts::waiting::{Places, Waiting};
 use crate::facts::{culprit, names};
 use crate::findings::Findings;
 use crate::shared_text;
@@ -177,14 +178,17 @@ fn at_work<'scene>(holders: Vec<Holder<'scene>>, limits: &Limits) -> Vec<Holder<
     holders
 }
 
-/// Returns whether a thread of a holder that does its own work, the main one before all, runs all the time.
+/// Returns whether a thread of a holder that does its own work, the main one before all, runs or wants to run all the
+/// time: then it waits for nobody's data.
 fn is_hot(holder: &Holder<'_>, limits: &Limits) -> bool {
     let Some(process) = holder.process else {
         return false;
     };
     let is_full = |share: f64| share >= limits.loader_cores_full;
     let mut threads = process.threads.known().into_iter().flatten();
-    main_thread_ran(process).is_some_and(is_full)
+    let main = Waiting::of_main_thread(process, &Places::default());
+    main.looks > 0 && is_full(main.processor)
+        || main_thread_ran(process).is_some_and(is_full)
         || threads.any(|thread| {
             names::is_thread_that_gives_work(&thread.name)
                 && thread.cores.known().is_some_and(|cores| is_full(cores.0))
