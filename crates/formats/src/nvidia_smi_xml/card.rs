@@ -31,13 +31,17 @@ const REASONS: &[(&str, u64)] = &[
 /// The display limits the clocks; the model keeps the bit without a name.
 const DISPLAY_CLOCKS: u64 = 0x100;
 
+/// Returns the elements of a card's instances.
+pub(super) fn instances(gpu: &Element) -> impl Iterator<Item = &Element> {
+    gpu.child(&["mig_devices"]).into_iter().flat_map(|devices| devices.children("mig_device"))
+}
+
 /// Reads a card and its instances.
 pub(super) fn card_with_instances(gpu: &Element, index: u32) -> Vec<CardSample> {
     let card = card(gpu, index);
     let handle = card.handle.clone();
     let mut cards = vec![card];
-    let devices = gpu.child(&["mig_devices"]).into_iter().flat_map(|devices| devices.children("mig_device"));
-    for (device, place) in devices.zip(0..) {
+    for (device, place) in instances(gpu).zip(0..) {
         cards.push(CardSample {
             index: whole(device.child(&["index"]), "")
                 .known()

@@ -63,6 +63,15 @@ pub fn read_with_remarks(text: &str) -> Result<(Scene, Vec<Remark>), FormatError
         });
     }
     let cards = root.children("gpu").count();
+    let parts = cards + root.children("gpu").map(|gpu| card::instances(gpu).count()).sum::<usize>();
+    if cards > NvmlSample::CARDS_MAX as usize || parts > NvmlSample::PARTS_MAX as usize {
+        return Err(FormatError {
+            format: Format::NvidiaSmiXml,
+            line: root.line,
+            expected: format!("at most {} cards", NvmlSample::CARDS_MAX),
+            found: format!("{cards} with {} instances", parts - cards),
+        });
+    }
     let cut = cut_at.map(|line| Remark::Cut { line, cards });
     let remarks = cut.into_iter().chain(is_followed.then_some(Remark::IsFollowed)).collect();
     Ok((scene(&root, cut.is_some()), remarks))

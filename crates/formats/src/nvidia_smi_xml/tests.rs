@@ -305,6 +305,18 @@ fn a_cut_output_gives_its_whole_cards_and_says_so() {
 }
 
 #[test]
+fn there_are_no_more_cards_than_a_machine_has() {
+    let of_empty = |number| format!("<nvidia_smi_log>{}</nvidia_smi_log>", "<gpu/>".repeat(number));
+    assert_eq!(read(&of_empty(256)).unwrap().cards.len(), 256);
+    assert_eq!(
+        read(&of_empty(257)).unwrap_err().to_string(),
+        "nvidia-smi -q -x, line 1: expected at most 256 cards, found 257 with 0 instances"
+    );
+    let instances = format!("<mig_devices>{}</mig_devices>", "<mig_device/>".repeat(2048));
+    assert!(read(&with_card(&instances)).unwrap_err().to_string().ends_with("found 1 with 2048 instances"));
+}
+
+#[test]
 fn of_several_outputs_the_first_is_read() {
     let both = format!("{}$ nvidia-smi -q -x\n{}", of_cards(2), of_cards(5));
     let (scene, remarks) = read_with_remarks(&both).unwrap();

@@ -158,6 +158,9 @@ impl Check {
 
     fn nvml(&mut self, nvml: &NvmlSample) {
         self.counter("nvml.init_ms", nvml.init_ms);
+        let whole = nvml.cards.iter().filter(|card| card.parent.is_none()).count();
+        self.at_most("nvml.cards", whole as u64, NvmlSample::CARDS_MAX.into());
+        self.at_most("nvml.cards", nvml.cards.len() as u64, NvmlSample::PARTS_MAX.into());
         for card in &nvml.cards {
             self.card_use(card);
             self.card_limits(card);
@@ -335,6 +338,21 @@ mod tests {
         let power_limits = PowerLimits { enforced, ..PowerLimits::default() };
         let unlimited = CardSample { power_limits, ..CardSample::default() };
         assert_eq!(refused(&of_card(unlimited)), "nvml.cards.power_limits 0e0");
+    }
+
+    #[test]
+    fn there_are_no_more_cards_than_a_machine_has() {
+        let of_cards = |number, parent| {
+            let card = CardSample { parent, ..CardSample::default() };
+            let mut sample = Sample::empty(ReadTime::default());
+            sample.nvml.value =
+                Reading::Known(NvmlSample { cards: vec![card; number], ..NvmlSample::default() });
+            sample
+        };
+        assert_eq!(refused(&of_cards(256, None)), "");
+        assert_eq!(refused(&of_cards(257, None)), "nvml.cards 257");
+        assert_eq!(refused(&of_cards(2048, Some(0))), "");
+        assert_eq!(refused(&of_cards(2049, Some(0))), "nvml.cards 2049");
     }
 
     #[test]

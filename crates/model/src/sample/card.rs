@@ -25,6 +25,13 @@ pub struct NvmlSample {
     pub cards: Vec<CardSample>,
 }
 
+impl NvmlSample {
+    /// No machine has more whole cards.
+    pub const CARDS_MAX: u32 = 256;
+    /// No machine has more whole cards and instances: a card has seven instances at most.
+    pub const PARTS_MAX: u32 = 8 * Self::CARDS_MAX;
+}
+
 /// Whose card it is, as far as the input says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

@@ -7,11 +7,8 @@ use std::fmt::Display;
 use std::ops::RangeInclusive;
 
 use gpuwhy_model::reading::{Failure, Reading};
-use gpuwhy_model::sample::{CardMemory, TimedValue};
+use gpuwhy_model::sample::{CardMemory, NvmlSample, TimedValue};
 use gpuwhy_model::units::{Bytes, BytesPerSecond, Celsius, Joules, Megahertz, Percent, Watts};
-
-/// More cards than any machine has.
-const CARDS_MAX: u32 = 256;
 
 /// More memory than any card has: 1 PiB.
 const BYTES_MAX: u64 = 1 << 50;
@@ -69,7 +66,7 @@ pub(super) fn available<T: Raw>(reading: Reading<T>) -> Reading<T> {
 pub(super) fn card_count(reading: Reading<u32>) -> Reading<u32> {
     // A number of cards is always available.
     reading.and_then(|count| {
-        if count <= CARDS_MAX { Reading::Known(count) } else { implausible(format!("{count} cards")) }
+        if count <= NvmlSample::CARDS_MAX { Reading::Known(count) } else { implausible(format!("{count} cards")) }
     })
 }
 
