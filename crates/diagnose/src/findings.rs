@@ -65,6 +65,11 @@ impl Findings {
         self.unseen.entry((signal, absence)).or_default().insert(self.cause);
     }
 
+    /// Says that a signal could not be seen that the rules of these causes judge by.
+    pub(crate) fn blind_for(&mut self, signal: Signal, absence: Absence, causes: Vec<Cause>) {
+        self.unseen.entry((signal, absence)).or_default().extend(causes);
+    }
+
     /// Adds a remark that is no finding.
     pub(crate) fn note(&mut self, text: Text) {
         if !self.notes.contains(&text) {

@@ -7,6 +7,7 @@ mod guard;
 mod merge;
 mod notes;
 mod rank;
+mod sight;
 
 use gpuwhy_model::cause::Cause;
 use gpuwhy_model::limits::Limits;
@@ -29,6 +30,7 @@ fn judge(rules: &[&Rule], scene: &Scene, limits: &Limits) -> Verdict {
         run(rule, scene, limits, &mut findings);
     }
     notes::add(scene, limits, &mut findings);
+    sight::add(rules, scene, &mut findings);
     let ask_next = ask::next(scene, &findings);
 
     let (answers, candidates) = merge::merged(&mut findings);
