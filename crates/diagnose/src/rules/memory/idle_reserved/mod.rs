@@ -1,13 +1,13 @@
 //! `idle-reserved`: a live owner holds a card's memory and does no work.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use gpuwhy_model::action::Action;
 use gpuwhy_model::cause::Cause;
 use gpuwhy_model::evidence::Comparison;
 use gpuwhy_model::limits::Limits;
 use gpuwhy_model::reading::Absence;
-use gpuwhy_model::scene::Scene;
+use gpuwhy_model::scene::{Card, Scene};
 use gpuwhy_model::signal::Signal;
 use gpuwhy_model::text::Text;
 use gpuwhy_model::units::{Bytes, Seconds};
@@ -123,7 +123,13 @@ fn may_be_over(holder: &Holder<'_>, findings: &Findings) -> bool {
 fn works_elsewhere(scene: &Scene, holder: &Holder<'_>, limits: &Limits) -> bool {
     let own = [holder.client.pid];
     let run = holder.workload.map_or(&own[..], |workload| &workload.gpu_processes);
-    whole_cards(scene)
+    // Only the run's own cards are gone through: a machine may have many.
+    let is_of_run = |card: &&Card| card.known_clients().iter().any(|client| run.contains(&client.pid));
+    let cards: BTreeSet<u32> =
+        scene.cards.iter().filter(is_of_run).map(|card| card.parent.unwrap_or(card.index)).collect();
+    cards
+        .iter()
+        .filter_map(|index| scene.card(*index))
         .flat_map(|card| holders(scene, card))
         .any(|other| run.contains(&other.client.pid) && other.worked(limits) == Some(true))
 }
