@@ -30,8 +30,9 @@ pub(crate) fn run(
     for note in &configuration.notes {
         output::note(note.clone(), &speech.words());
     }
-    let mut recording = Recording::begin(&options.file)?;
+    // First of all: who interrupts leaves no begun file behind.
     let interruption = Interruption::listen();
+    let mut recording = Recording::begin(&options.file)?;
     let mut observer = live::observer(&everywhere.places, &configuration);
     let mut line = RecordingLine::new(speech);
     let interval = Look::default().interval;

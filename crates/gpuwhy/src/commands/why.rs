@@ -14,6 +14,7 @@ use crate::failure::Failure;
 use crate::input::is_standard;
 use crate::input::live;
 use crate::input::recorded::{self, Cut};
+use crate::interruption::Interruption;
 use crate::output;
 use crate::recording::Recording;
 use crate::speech::Speech;
@@ -57,9 +58,12 @@ fn live_scene(
         return Err(Failure::new(message::record_needs_file()).hint(message::hint_record()));
     }
     // A file that cannot be written is found out before, not after looking.
-    let recording = options.record.as_deref().map(Recording::begin).transpose()?;
+    let kept = match &options.record {
+        Some(path) => Some((Interruption::listen(), Recording::begin(path)?)),
+        None => None,
+    };
     let mut observer = live::observer(&everywhere.places, configuration);
-    let samples = live::samples(&mut observer, &wanted_look(options), recording, speech)?;
+    let samples = live::samples(&mut observer, &wanted_look(options), kept, speech)?;
     Ok(window(&samples))
 }
 

@@ -37,11 +37,11 @@ pub(crate) fn observer(places: &PlaceOptions, configuration: &Configuration) -> 
 pub(crate) fn samples(
     observer: &mut Observer,
     wanted: &Look,
-    recording: Option<Recording>,
+    kept: Option<(Interruption, Recording)>,
     speech: &Speech,
 ) -> Result<Vec<Sample>, Failure> {
     let mut line = LookingLine::new(wanted.window, speech);
-    let Some(mut recording) = recording else {
+    let Some((interruption, mut recording)) = kept else {
         let samples = look(observer, wanted, &mut |progress| {
             line.show(&progress);
             ControlFlow::Continue(())
@@ -49,7 +49,6 @@ pub(crate) fn samples(
         line.clear();
         return Ok(samples);
     };
-    let interruption = Interruption::listen();
     let mut failure = None;
     let samples = look(observer, wanted, &mut |progress| {
         line.show(&progress);
