@@ -66,7 +66,11 @@ pub(super) fn available<T: Raw>(reading: Reading<T>) -> Reading<T> {
 pub(super) fn card_count(reading: Reading<u32>) -> Reading<u32> {
     // A number of cards is always available.
     reading.and_then(|count| {
-        if count <= NvmlSample::CARDS_MAX { Reading::Known(count) } else { implausible(format!("{count} cards")) }
+        if count <= NvmlSample::CARDS_MAX {
+            Reading::Known(count)
+        } else {
+            implausible(format!("{count} cards"))
+        }
     })
 }
 
