@@ -1,6 +1,6 @@
 //! The processes behind a card: those that compute, and those that bring them data.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use gpuwhy_model::process::Pid;
 use gpuwhy_model::reading::Reading;
@@ -104,18 +104,23 @@ impl<'scene> Team<'scene> {
     }
 }
 
-/// Returns a process and all its descendants.
+/// Returns a process and all its descendants, each once; a loop in a torn table ends.
 pub(crate) fn tree<'scene>(scene: &'scene Scene, top: &'scene Process) -> Vec<&'scene Process> {
+    // Most processes have no children: for them one pass is all.
+    if !scene.processes.iter().any(|process| process.parent == top.key.pid) {
+        return vec![top];
+    }
+    let mut children: BTreeMap<Pid, Vec<&Process>> = BTreeMap::new();
+    for process in &scene.processes {
+        children.entry(process.parent).or_default().push(process);
+    }
+    let mut seen = BTreeSet::from([top.key.pid]);
     let mut members = vec![top];
     let mut next = 0;
     while let Some(parent) = members.get(next).map(|process| process.key.pid) {
         next += 1;
-        for child in &scene.processes {
-            // A loop in a torn table must not go round for ever.
-            if child.parent == parent && !members.iter().any(|member| member.key.pid == child.key.pid) {
-                members.push(child);
-            }
-        }
+        let below = children.get(&parent).into_iter().flatten().copied();
+        members.extend(below.filter(|child| seen.insert(child.key.pid)));
     }
     members
 }
@@ -128,9 +133,10 @@ fn loading_processes<'scene>(
 ) -> Vec<&'scene Process> {
     let holds_a_card: BTreeSet<Pid> =
         scene.workloads.iter().flat_map(|workload| workload.gpu_processes.iter().copied()).collect();
+    let computes: BTreeSet<Pid> = computing.iter().map(|process| process.key.pid).collect();
     let may_load = |process: &&'scene Process| {
         !holds_a_card.contains(&process.key.pid)
-            && !computing.iter().any(|other| other.key.pid == process.key.pid)
+            && !computes.contains(&process.key.pid)
             && !names::is_helper(process)
             && process.state != Reading::Known(ProcessState::Zombie)
     };

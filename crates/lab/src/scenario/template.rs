@@ -143,6 +143,9 @@ struct Company {
     kernel_log: Vec<KernelLine>,
     #[serde(default)]
     accept: Vec<Acceptable>,
+    /// How long the box must have stood before this company shows what it is.
+    #[serde(default)]
+    settle_s: f64,
 }
 
 fn five_seconds() -> f64 {
@@ -196,6 +199,7 @@ impl Template {
                 let text: Table = toml::from_str(text).map_err(|source| syntax(kind, source))?;
                 let company: Company = settle(kind, Random::of(seed, name).next(), &text)?;
                 members.extend(company.members);
+                file.settle_s = file.settle_s.max(company.settle_s);
                 plan.kernel_log.extend(company.kernel_log);
                 if let Some(expect) = &mut expect {
                     expect.accept.extend(company.accept);

@@ -50,7 +50,7 @@ fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
     let mut draft = draft(scene, stuck, &blocked);
     if let Some(call) = stuck.first() {
         draft.agree(2.0, stuck_evidence(call));
-        weigh_our_process(call, &mut draft);
+        weigh_our_process(scene, call, limits, &mut draft);
     } else {
         // Processes of others alone: our own calls came back.
         draft.agree(1.0, blocked_evidence(scene, &blocked));
@@ -117,7 +117,7 @@ fn stuck_evidence(call: &StuckCall) -> Evidence {
 }
 
 /// Weighs the state of our own process that made the call.
-fn weigh_our_process(call: &StuckCall, draft: &mut Draft) {
+fn weigh_our_process(scene: &Scene, call: &StuckCall, limits: &Limits, draft: &mut Draft) {
     let pid = u64::from(call.pid.0);
     let place = call.wait_channel.known().cloned().unwrap_or_else(|| "?".to_owned());
     let is_blocked = call.state == Reading::Known(ProcessState::Blocked);
@@ -127,9 +127,18 @@ fn weigh_our_process(call: &StuckCall, draft: &mut Draft) {
     } else if is_blocked {
         let words = text::our_process_blocked(pid, place.as_str());
         draft.agree(1.0, once(Signal::ProcessState, "D", Unit::Text, Reader::ProcPid, words));
+    } else if call.state == Reading::Known(ProcessState::Running) && is_short_of_processors(scene, limits) {
+        let words = text::our_process_may_wait_for_a_processor(pid);
+        draft.contradict(2.0, once(Signal::ProcessState, "R", Unit::Text, Reader::ProcPid, words));
+        draft.only_possible();
     } else {
         draft.silent(1.0);
     }
+}
+
+/// Returns whether tasks of the machine waited for processors so much that any process may have stood still.
+fn is_short_of_processors(scene: &Scene, limits: &Limits) -> bool {
+    scene.host.pressure.cpu_some.known().is_some_and(|share| share.0 >= limits.cpu_pressure_share_notice)
 }
 
 /// Returns the processes that sat inside the driver all the time.
