@@ -1,5 +1,6 @@
 //! `undetermined`: nothing was found, and too little was seen to say that nothing is wrong.
 
+use gpuwhy_model::action::Action;
 use gpuwhy_model::cause::Cause;
 use gpuwhy_model::limits::Limits;
 use gpuwhy_model::reading::Reading;
@@ -81,6 +82,9 @@ fn check(scene: &Scene, _: &Limits, findings: &mut Findings) {
     }
     for card in findings.undecided.iter().filter_map(|index| scene.card(*index)) {
         mention_card(scene, card, &mut draft);
+    }
+    if matches!(reason, Reason::NoGpu) {
+        draft.advise(Action::LookAgain, Vec::new(), text::fix_other_machine());
     }
     if matches!(reason, Reason::NoView) {
         name_what_is_missing(scene, findings);

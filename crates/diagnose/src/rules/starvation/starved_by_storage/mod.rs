@@ -173,7 +173,11 @@ fn weigh_pressure(scene: &Scene, waiting: &WaitingCard<'_>, limits: &Limits, dra
         return;
     }
     let percent = Percent(share * 100.0);
-    let evidence = once(signal, percent.0, Unit::Percent, reader, text::pressure(percent));
+    let words = match signal {
+        Signal::CgroupPressure => text::pressure_group(percent),
+        _ => text::pressure_machine(percent),
+    };
+    let evidence = once(signal, percent.0, Unit::Percent, reader, words);
     let usual = normal(Comparison::Less, limits.io_pressure_share_notice * 100.0);
     let evidence = with_normal(over(evidence, scene.window.samples, scene.window.span_s), usual);
     draft.agree_by(weight, share / limits.io_pressure_share_strong, evidence);
