@@ -35,6 +35,32 @@ closed_list! {
         SetPersistence = "set-persistence",
         /// Look with more rights, or longer.
         LookAgain = "look-again",
+        /// Give the job a faster or closer way to its data or to its other members.
+        ImproveNetwork = "improve-network",
+        /// Change the program or how it is started.
+        ImproveProgram = "improve-program",
+        /// Free memory of the machine.
+        FreeHostMemory = "free-host-memory",
+        /// Raise a limit of the container or job.
+        RaiseLimit = "raise-limit",
+        /// Start the container anew, or give it back its card.
+        RestartContainer = "restart-container",
+        /// Start a service, or start it anew.
+        RestartService = "restart-service",
+        /// Bring driver and library to one version, or to a newer one.
+        UpdateDriver = "update-driver",
+        /// Look after air, fans and heat.
+        FixCooling = "fix-cooling",
+        /// Set the power limit back.
+        SetPowerLimit = "set-power-limit",
+        /// Set locked clocks free.
+        ResetClocks = "reset-clocks",
+        /// Let more than one program in.
+        SetComputeMode = "set-compute-mode",
+        /// Change multi-instance mode or its instances.
+        ConfigureMig = "configure-mig",
+        /// Keep an eye on it; nothing needs to be done now.
+        Watch = "watch",
         /// Nothing needs to be done.
         Nothing = "nothing",
     }

@@ -93,6 +93,84 @@ closed_list! {
         Persistence = "persistence",
         /// Whether we look from inside a container.
         Container = "container",
+        /// Temperature of the card's memory.
+        MemoryTemperature = "memory_temperature",
+        /// Speed of the fans.
+        FanSpeed = "fan_speed",
+        /// Power limits of the card.
+        PowerLimit = "power_limit",
+        /// Memory errors of the card.
+        EccErrors = "ecc_errors",
+        /// Rows of memory that were replaced.
+        RemappedRows = "remapped_rows",
+        /// Pages of memory that are not used any more.
+        RetiredPages = "retired_pages",
+        /// The card's own configuration store.
+        Inforom = "inforom",
+        /// Time for which the card was held back.
+        Violations = "violations",
+        /// Share of the multiprocessors that worked.
+        SmActive = "sm_active",
+        /// Warps in flight, of those that could be.
+        SmOccupancy = "sm_occupancy",
+        /// Share of time in which the matrix units worked.
+        TensorActive = "tensor_active",
+        /// Share of the memory's bandwidth that was used.
+        DramActive = "dram_active",
+        /// Share of time in which video encoder and decoder worked.
+        MediaBusy = "media_busy",
+        /// Bytes over the PCIe link.
+        PcieTraffic = "pcie_traffic",
+        /// Errors and replays of the PCIe link.
+        PcieErrors = "pcie_errors",
+        /// State and errors of the `NVLinks`.
+        NvLinks = "nvlinks",
+        /// Bytes over the `NVLinks`.
+        NvLinkTraffic = "nvlink_traffic",
+        /// The card's place in the fabric of `NVSwitches`.
+        Fabric = "fabric",
+        /// Compute mode.
+        ComputeMode = "compute_mode",
+        /// Multi-instance mode and its instances.
+        MigMode = "mig_mode",
+        /// Use of the CPU's window into the card's memory.
+        Bar1Used = "bar1_used",
+        /// How the memory that a process holds grows.
+        VramGrowth = "vram_growth",
+        /// Whether a display shows a picture of the card.
+        Display = "display",
+        /// Versions of driver, library and CUDA.
+        DriverVersion = "driver_version",
+        /// Error events of the driver.
+        XidEvents = "xid_events",
+        /// Services around cards.
+        Services = "services",
+        /// The ways between cards.
+        Topology = "topology",
+        /// The other cards of the machine or job.
+        Peers = "peers",
+        /// What the same card or process did before.
+        OwnPast = "own_past",
+        /// Libraries that a process has loaded.
+        ProcessLibraries = "process_libraries",
+        /// Processes of a job, against its cards.
+        ProcessCount = "process_count",
+        /// Page faults that wait for a disk.
+        PageFaults = "page_faults",
+        /// Swapping and ends for want of memory.
+        HostPaging = "host_paging",
+        /// Room in shared memory.
+        SharedMemory = "shared_memory",
+        /// Memory limit of a control group.
+        CgroupMemory = "cgroup_memory",
+        /// Task limit of a control group.
+        CgroupTasks = "cgroup_tasks",
+        /// Load of the disks.
+        Disks = "disks",
+        /// Traffic and errors of network links.
+        Network = "network",
+        /// Network connections of the processes.
+        Sockets = "sockets",
     }
 }
 
@@ -127,5 +205,23 @@ closed_list! {
         KernelLog = "kernel-log",
         /// Text of `nvidia-smi`.
         NvidiaSmi = "nvidia-smi",
+        /// Counters of the NVIDIA library about the parts of a card.
+        NvmlGpm = "nvml-gpm",
+        /// Events of the NVIDIA library.
+        NvmlEvents = "nvml-events",
+        /// `/proc/vmstat`.
+        ProcVmstat = "/proc/vmstat",
+        /// `/proc/diskstats`.
+        ProcDisks = "/proc/diskstats",
+        /// Room in file systems.
+        FileSystem = "statfs",
+        /// `/sys/class/net`.
+        SysNet = "/sys/class/net",
+        /// `/sys/class/infiniband`.
+        SysInfiniband = "/sys/class/infiniband",
+        /// `/sys/class/drm` and descriptors of its devices.
+        SysDrm = "/sys/class/drm",
+        /// Processes and unit files of services.
+        Services = "services",
     }
 }

@@ -5,7 +5,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::process::Pid;
 use crate::reading::Reading;
-use crate::units::{Bytes, BytesPerSecond, Celsius, Joules, Megahertz, Percent, Watts};
+use crate::sample::health::{Activity, Ecc, Fan, RemappedRows, RetiredPages, Violations, XidEvent};
+use crate::sample::link::{CardPair, Fabric, NvLink, NvLinkTraffic, PcieLink};
+use crate::units::{Bytes, Celsius, Joules, Megahertz, Percent, Watts};
 
 /// Everything that one sweep over the NVIDIA library gave.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
@@ -21,8 +23,12 @@ pub struct NvmlSample {
     pub init_ms: u64,
     /// How many cards the library counts.
     pub card_count: Reading<u32>,
-    /// The cards, by index.
+    /// The cards, by index; instances behind their card.
     pub cards: Vec<CardSample>,
+    /// The ways between cards.
+    pub pairs: Reading<Vec<CardPair>>,
+    /// Error events since the previous sample.
+    pub xid_events: Reading<Vec<XidEvent>>,
 }
 
 impl NvmlSample {
@@ -43,12 +49,29 @@ pub enum CardKind {
     MigInstance,
 }
 
+/// Who made a card.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Vendor {
+    /// NVIDIA.
+    #[default]
+    Nvidia,
+    /// AMD.
+    Amd,
+    /// Intel.
+    Intel,
+    /// Somebody else.
+    Other,
+}
+
 /// One card at one instant.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct CardSample {
     /// The library's index.
     pub index: u32,
+    /// Who made it.
+    pub vendor: Vendor,
     /// Whole card or instance.
     pub kind: CardKind,
     /// The whole card's index, for an instance.
@@ -83,10 +106,14 @@ pub struct CardSample {
     pub energy: Reading<Joules>,
     /// Core temperature.
     pub temperature: Reading<Celsius>,
+    /// Temperature of the memory.
+    pub memory_temperature: Reading<Celsius>,
     /// Temperature limits.
     pub temperature_limits: TemperatureLimits,
     /// Fan speed as intended by the card.
     pub fan: Reading<Percent>,
+    /// The fans one by one; empty for a card without any.
+    pub fans: Reading<Vec<Fan>>,
     /// Clocks.
     pub clocks: Clocks,
     /// P-state, 0 (fastest) to 15.
@@ -95,14 +122,42 @@ pub struct CardSample {
     pub clock_reasons: Reading<ClockReasons>,
     /// How long each reason has held, ever.
     pub reason_counters: ReasonCounters,
+    /// How long the card was held back, ever.
+    pub violations: Violations,
+    /// What its parts did.
+    pub activity: Activity,
+    /// Share of the last sample period in which the video encoder worked.
+    pub encoder: Reading<Percent>,
+    /// Share of the last sample period in which the video decoder worked.
+    pub decoder: Reading<Percent>,
     /// PCIe link.
     pub pcie: PcieLink,
+    /// `NVLinks`, by number; unsupported: the product has none.
+    pub nvlinks: Reading<Vec<NvLink>>,
+    /// What went over them.
+    pub nvlink_traffic: NvLinkTraffic,
+    /// Its place in the fabric.
+    pub fabric: Reading<Fabric>,
+    /// Error correction.
+    pub ecc: Ecc,
+    /// Rows that were replaced.
+    pub remapped_rows: Reading<RemappedRows>,
+    /// Pages that are not used any more.
+    pub retired_pages: Reading<RetiredPages>,
+    /// Version of the card's own configuration store; a damaged one fails with NVML's code 14.
+    pub inforom: Reading<String>,
     /// `default`, `exclusive_process`, `prohibited` …
     pub compute_mode: Reading<String>,
     /// Whether the driver keeps the card initialised between uses.
     pub persistence: Reading<bool>,
     /// Whether multi-instance mode is on.
     pub mig_enabled: Reading<bool>,
+    /// Whether it will be on after the next reset.
+    pub mig_pending: Reading<bool>,
+    /// Whether a display shows a picture of the card.
+    pub display_active: Reading<bool>,
+    /// Compute capability, as `9.0`.
+    pub compute_capability: Reading<String>,
     /// Processes that have a context on the card.
     pub clients: Reading<Vec<CardClient>>,
     /// Per-process work since the previous sample; only processes that worked appear.
@@ -142,6 +197,8 @@ pub struct PowerLimits {
     pub default: Reading<Watts>,
     /// The highest that can be set.
     pub maximum: Reading<Watts>,
+    /// The limit that was asked for; above the one in force where something out of band caps it.
+    pub requested: Reading<Watts>,
 }
 
 /// Temperatures at which a card protects itself.
@@ -154,6 +211,10 @@ pub struct TemperatureLimits {
     pub shutdown: Reading<Celsius>,
     /// Margin left to the highest operating temperature; 0 or below: clocks may be cut.
     pub margin: Reading<Celsius>,
+    /// Highest temperature that the core may work at.
+    pub operating_maximum: Reading<Celsius>,
+    /// Highest temperature that the memory may work at.
+    pub memory_maximum: Reading<Celsius>,
 }
 
 /// Clock frequencies now and at most.
@@ -213,26 +274,6 @@ pub struct ReasonCounters {
     pub hardware_thermal_ns: Reading<u64>,
     /// Hardware power brake.
     pub power_brake_ns: Reading<u64>,
-}
-
-/// The PCIe link of a card.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-pub struct PcieLink {
-    /// Generation now.
-    pub generation: Reading<u32>,
-    /// Generation at most, in this slot.
-    pub generation_max: Reading<u32>,
-    /// Lanes now.
-    pub width: Reading<u32>,
-    /// Lanes at most, in this slot.
-    pub width_max: Reading<u32>,
-    /// Replays since the driver was loaded.
-    pub replays: Reading<u64>,
-    /// From the host to the card, over the last 20 ms.
-    pub to_card: Reading<BytesPerSecond>,
-    /// From the card to the host, over the last 20 ms.
-    pub to_host: Reading<BytesPerSecond>,
 }
 
 /// What kind of context a process has on a card.

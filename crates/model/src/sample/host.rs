@@ -5,6 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::process::BootId;
 use crate::reading::Reading;
+use crate::sample::devices::{DiskSample, InterfaceSample, Paging, Service, Space};
+use crate::units::BytesPerSecond;
 
 /// The machine, its driver, and who looks at it.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
@@ -26,6 +28,12 @@ pub struct MachineSample {
     pub pci_cards: Reading<Vec<PciDevice>>,
     /// Device files of cards in `/dev` (`nvidia0`, `nvidiactl` …), sorted.
     pub device_files: Reading<Vec<String>>,
+    /// `NVSwitches` on the PCI bus.
+    pub nvswitches: Reading<u64>,
+    /// Versions of the driver's library files on this machine (`libcuda.so.580.95.05`), sorted, each once.
+    pub library_versions: Reading<Vec<String>>,
+    /// Services around cards that are installed or run.
+    pub services: Reading<Vec<Service>>,
     /// Why we think to be in a container (`docker`, `kubernetes` …); unsupported: we are not.
     pub container: Reading<String>,
     /// Cards that were promised to this container (`NVIDIA_VISIBLE_DEVICES`).
@@ -47,7 +55,7 @@ pub struct Viewer {
 }
 
 /// A device on the PCI bus.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct PciDevice {
     /// `0000:65:00.0`
@@ -62,6 +70,20 @@ pub struct PciDevice {
     pub driver: Reading<String>,
     /// Whether the device answers on the bus (its configuration is not all ones).
     pub answers: Reading<bool>,
+    /// Its link now: what one lane carries, one way.
+    pub lane_speed: Reading<BytesPerSecond>,
+    /// What one lane could carry at most.
+    pub lane_speed_max: Reading<BytesPerSecond>,
+    /// Lanes now.
+    pub width: Reading<u32>,
+    /// Lanes at most.
+    pub width_max: Reading<u32>,
+    /// Errors of the link that were corrected, since boot (advanced error reporting).
+    pub corrected_errors: Reading<u64>,
+    /// Errors of the link that were not corrected, since boot.
+    pub uncorrected_errors: Reading<u64>,
+    /// Its NUMA node.
+    pub numa_node: Reading<u32>,
 }
 
 impl PciDevice {
@@ -94,6 +116,14 @@ pub struct HostSample {
     pub io_pressure: Reading<Pressure>,
     /// Pressure for memory.
     pub memory_pressure: Reading<Pressure>,
+    /// Faults and paging.
+    pub paging: Reading<Paging>,
+    /// Room in shared memory (`/dev/shm`).
+    pub shared_memory: Reading<Space>,
+    /// Disks.
+    pub disks: Reading<Vec<DiskSample>>,
+    /// Network links, by name.
+    pub interfaces: Reading<Vec<InterfaceSample>>,
 }
 
 /// Processor time of the whole machine since boot, in clock ticks (`/proc/stat`).
@@ -124,6 +154,10 @@ pub struct HostMemory {
     pub swap_total: u64,
     /// Free swap space.
     pub swap_free: u64,
+    /// In shared memory and temporary file systems.
+    pub shared: u64,
+    /// Written by programs, not yet on disk.
+    pub dirty: u64,
 }
 
 /// One file of `/proc/pressure` or of a control group.

@@ -4,19 +4,27 @@
 //! by [`crate::window`] alone.
 
 mod card;
+mod devices;
+mod health;
 mod host;
 mod kernel;
+mod link;
 mod process;
 mod role;
 
 pub use card::{
-    CardClient, CardKind, CardMemory, CardSample, ClientKind, ClockReasons, Clocks, NvmlSample, PcieLink,
-    PowerLimits, ProcessUtilization, ReasonCounters, TemperatureLimits, TimedValue,
+    CardClient, CardKind, CardMemory, CardSample, ClientKind, ClockReasons, Clocks, NvmlSample, PowerLimits,
+    ProcessUtilization, ReasonCounters, TemperatureLimits, TimedValue, Vendor,
+};
+pub use devices::{DiskSample, InterfaceKind, InterfaceSample, Paging, Service, Space};
+pub use health::{
+    Activity, Ecc, EccCounts, Fan, RemappedRows, RetiredPages, SpareRows, Violations, XidEvent,
 };
 pub use host::{
     CpuTimes, HostMemory, HostSample, MachineSample, MountPoint, PciDevice, Pressure, PressureLine, Viewer,
 };
 pub use kernel::{KernelFact, KernelLine};
+pub use link::{CardPair, CardPath, Fabric, FabricState, NvLink, NvLinkTraffic, PcieErrors, PcieLink};
 pub use process::{
     CgroupSample, DeviceHolder, IoCounters, Owner, ProcessSample, ProcessState, ProcessTable, StuckCall,
     ThreadSample,
@@ -74,6 +82,9 @@ pub struct Sample {
     pub machine: Section<MachineSample>,
     /// What the NVIDIA library says.
     pub nvml: Section<NvmlSample>,
+    /// Cards of other vendors, as the kernel shows them.
+    #[serde(default)]
+    pub other_cards: Section<Vec<CardSample>>,
     /// Calls into the driver that did not return.
     #[serde(default)]
     pub stuck_calls: Vec<StuckCall>,
@@ -97,6 +108,7 @@ impl Sample {
             taken,
             machine: Section::default(),
             nvml: Section::default(),
+            other_cards: Section::default(),
             stuck_calls: Vec::new(),
             processes: Section::default(),
             host: Section::default(),

@@ -98,6 +98,18 @@ pub struct ProcessSample {
     pub wait_channel: Reading<String>,
     /// Resident memory in bytes.
     pub resident: Reading<u64>,
+    /// Memory that it shares with others (`/dev/shm` and the like), in bytes.
+    pub shared_resident: Reading<u64>,
+    /// Memory of it that was sent to swap, in bytes.
+    pub swapped: Reading<u64>,
+    /// Page faults that had to wait for a disk, ever.
+    pub major_faults: Reading<u64>,
+    /// On how many processors it may run.
+    pub cpus_allowed: Reading<u32>,
+    /// Network connections that it has open.
+    pub open_sockets: Reading<u64>,
+    /// Libraries of CUDA and of frameworks that it has loaded (file names), sorted, each once.
+    pub libraries: Reading<Vec<String>>,
     /// Mount points of regular files it has open, with the number of files.
     pub file_mounts: Reading<BTreeMap<String, u64>>,
     /// Its threads, where they were looked at.
@@ -209,6 +221,20 @@ pub struct CgroupSample {
     pub io_some_us: Reading<u64>,
     /// Total time some task of it waited for a processor, in microseconds.
     pub cpu_some_us: Reading<u64>,
+    /// Total time some task of it waited for memory, in microseconds.
+    pub memory_some_us: Reading<u64>,
+    /// Memory that it may use, in bytes; unsupported: no limit is set.
+    pub memory_limit: Reading<u64>,
+    /// Memory that it uses, in bytes.
+    pub memory_used: Reading<u64>,
+    /// How often it came up against its memory limit, ever.
+    pub memory_limit_hits: Reading<u64>,
+    /// How many of its processes were ended for want of memory, ever.
+    pub oom_kills: Reading<u64>,
+    /// Tasks that it may have; unsupported: no limit is set.
+    pub tasks_limit: Reading<u64>,
+    /// Tasks that it has.
+    pub tasks: Reading<u64>,
 }
 
 /// A call into the driver that did not return in time.

@@ -5,10 +5,11 @@ use serde::{Deserialize, Serialize};
 use crate::process::Pid;
 use crate::reading::Reading;
 use crate::sample::{
-    CardKind, CardMemory, ClientKind, ClockReasons, Clocks, PcieLink, PowerLimits, TemperatureLimits,
+    CardKind, CardMemory, ClientKind, ClockReasons, Clocks, Ecc, Fabric, Fan, PcieLink, PowerLimits,
+    RemappedRows, RetiredPages, TemperatureLimits, Vendor,
 };
 use crate::trend::Trend;
-use crate::units::{Bytes, Celsius, Megahertz, Percent, Seconds, Share, Watts};
+use crate::units::{Bytes, BytesPerSecond, Celsius, Megahertz, Percent, Seconds, Share, Watts};
 
 /// One card, or one instance of a card, over a window.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -16,6 +17,8 @@ use crate::units::{Bytes, Celsius, Megahertz, Percent, Seconds, Share, Watts};
 pub struct Card {
     /// The library's index.
     pub index: u32,
+    /// Who made it.
+    pub vendor: Vendor,
     /// Whole card or instance.
     pub kind: CardKind,
     /// The whole card's index, for an instance.
@@ -52,10 +55,14 @@ pub struct Card {
     pub power_limits: PowerLimits,
     /// Core temperature.
     pub temperature: Reading<Trend<Celsius>>,
+    /// Temperature of the memory.
+    pub memory_temperature: Reading<Trend<Celsius>>,
     /// Temperature limits, newest.
     pub temperature_limits: TemperatureLimits,
     /// Fan speed, newest.
     pub fan: Reading<Percent>,
+    /// The fans one by one, newest.
+    pub fans: Reading<Vec<Fan>>,
     /// Multiprocessor clock.
     pub sm_clock: Reading<Trend<Megahertz>>,
     /// Clocks, newest.
@@ -66,16 +73,52 @@ pub struct Card {
     pub clock_reasons: Reading<ClockReasons>,
     /// Share of the window in which each reason lowered the clocks, by the counters.
     pub reason_shares: ReasonShares,
+    /// Share of the window in which the card was held back, by its own account.
+    pub violation_shares: ViolationShares,
+    /// What its parts did.
+    pub activity: ActivityTrends,
+    /// Share of time in which the video encoder worked.
+    pub encoder: Reading<Trend<Percent>>,
+    /// Share of time in which the video decoder worked.
+    pub decoder: Reading<Trend<Percent>>,
     /// PCIe link, newest.
     pub pcie: PcieLink,
     /// PCIe replays in the window.
     pub pcie_replays: Reading<u64>,
+    /// What went over the PCIe link in the window.
+    pub pcie_traffic: PcieTraffic,
+    /// Errors of the PCIe link in the window.
+    pub pcie_errors: PcieErrorGrowth,
+    /// `NVLinks`, by number; unsupported: the product has none.
+    pub nvlinks: Reading<Vec<NvLinkState>>,
+    /// Into the card, over all `NVLinks`.
+    pub nvlink_received: Reading<BytesPerSecond>,
+    /// Out of the card, over all `NVLinks`.
+    pub nvlink_sent: Reading<BytesPerSecond>,
+    /// Its place in the fabric, newest.
+    pub fabric: Reading<Fabric>,
+    /// Error correction, newest.
+    pub ecc: Ecc,
+    /// Memory errors in the window.
+    pub ecc_growth: EccGrowth,
+    /// Rows that were replaced, newest.
+    pub remapped_rows: Reading<RemappedRows>,
+    /// Pages that are not used any more, newest.
+    pub retired_pages: Reading<RetiredPages>,
+    /// Version of the card's own configuration store, newest; a damaged one fails with NVML's code 14.
+    pub inforom: Reading<String>,
     /// Compute mode, newest.
     pub compute_mode: Reading<String>,
     /// Persistence mode, newest.
     pub persistence: Reading<bool>,
     /// Whether multi-instance mode is on.
     pub mig_enabled: Reading<bool>,
+    /// Whether it will be on after the next reset.
+    pub mig_pending: Reading<bool>,
+    /// Whether a display shows a picture of the card, newest.
+    pub display_active: Reading<bool>,
+    /// Compute capability, as `9.0`.
+    pub compute_capability: Reading<String>,
     /// Processes that have a context on the card, newest list, by pid.
     pub clients: Reading<Vec<Client>>,
     /// Used memory that no listed process holds.
@@ -111,6 +154,9 @@ pub struct Client {
     /// Frame buffer it holds.
     #[serde(default)]
     pub memory: Reading<Bytes>,
+    /// Frame buffer it held over the window.
+    #[serde(default)]
+    pub memory_trend: Reading<Trend<Bytes>>,
     /// The name that the driver or tool shows, where an input gives one.
     #[serde(default)]
     pub name: Reading<String>,
@@ -139,4 +185,89 @@ pub struct ReasonShares {
     pub hardware_thermal: Reading<Share>,
     /// Hardware power brake.
     pub power_brake: Reading<Share>,
+}
+
+/// Share of the window in which the card was held back, by its own account (`nvmlDeviceGetViolationStatus`).
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ViolationShares {
+    /// Power.
+    pub power: Reading<Share>,
+    /// Heat.
+    pub thermal: Reading<Share>,
+    /// The board's own limit.
+    pub board_limit: Reading<Share>,
+    /// Voltage kept low for reliability.
+    pub reliability: Reading<Share>,
+}
+
+/// What the parts of a card did over the window, in hundredths.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ActivityTrends {
+    /// Multiprocessors with at least one warp.
+    pub sm_active: Reading<Trend<Percent>>,
+    /// Warps in flight, of those that could be.
+    pub sm_occupancy: Reading<Trend<Percent>>,
+    /// Matrix units.
+    pub tensor_active: Reading<Trend<Percent>>,
+    /// The memory interface.
+    pub dram_active: Reading<Trend<Percent>>,
+}
+
+/// What went over a card's PCIe link in the window: by counters where the card has them, else the mean of the short
+/// measurements.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct PcieTraffic {
+    /// From the host to the card.
+    pub to_card: Reading<BytesPerSecond>,
+    /// From the card to the host.
+    pub to_host: Reading<BytesPerSecond>,
+    /// Whether both come from counters, so that the whole window counts.
+    pub is_by_counters: bool,
+}
+
+/// Errors of a card's PCIe link in the window.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct PcieErrorGrowth {
+    /// Corrected ones.
+    pub corrected: Reading<u64>,
+    /// Ones that lost something, but not the link.
+    pub non_fatal: Reading<u64>,
+    /// Ones that lost the link.
+    pub fatal: Reading<u64>,
+}
+
+/// Memory errors in the window.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct EccGrowth {
+    /// Corrected ones.
+    pub corrected: Reading<u64>,
+    /// Ones that were not corrected: data were lost.
+    pub uncorrected: Reading<u64>,
+}
+
+/// One `NVLink` over the window.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct NvLinkState {
+    /// Its number on the card.
+    pub link: u32,
+    /// Whether it is up, newest.
+    pub active: Reading<bool>,
+    /// Generation of the link.
+    pub version: Reading<u32>,
+    /// What it leads to: `gpu`, `switch`, `npu` …
+    pub remote: Reading<String>,
+    /// Data that arrived damaged, ever.
+    pub crc_errors: Reading<u64>,
+    /// Data that arrived damaged in the window.
+    pub crc_growth: Reading<u64>,
+    /// Packets that were sent again in the window.
+    pub replay_growth: Reading<u64>,
+    /// Times that the link was trained anew in the window.
+    pub recovery_growth: Reading<u64>,
 }

@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::process::BootId;
 use crate::reading::Reading;
-use crate::sample::{HostMemory, PciDevice, StuckCall, Viewer};
-use crate::units::{Cores, Share};
+use crate::sample::{CardPair, HostMemory, PciDevice, Service, Space, StuckCall, Viewer, XidEvent};
+use crate::units::{BytesPerSecond, Cores, Share};
 
 /// The machine, its driver, who looks.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -23,6 +23,12 @@ pub struct Machine {
     pub pci_cards: Reading<Vec<PciDevice>>,
     /// Device files of cards, sorted.
     pub device_files: Reading<Vec<String>>,
+    /// `NVSwitches` on the PCI bus.
+    pub nvswitches: Reading<u64>,
+    /// The ways between cards.
+    pub card_pairs: Reading<Vec<CardPair>>,
+    /// Services around cards that are installed or run.
+    pub services: Reading<Vec<Service>>,
     /// Why we think to be in a container; unsupported: we are not.
     pub container: Reading<String>,
     /// Cards that were promised to this container.
@@ -49,6 +55,12 @@ pub struct Driver {
     pub init_ms: Reading<u64>,
     /// How many cards the library counts.
     pub card_count: Reading<u32>,
+    /// Version of the library by its own word.
+    pub library_version: Reading<String>,
+    /// Versions of the driver's library files on this machine (`libcuda.so.580.95.05`), sorted.
+    pub library_files: Reading<Vec<String>>,
+    /// Error events that the driver delivered in the window, oldest first.
+    pub xid_events: Reading<Vec<XidEvent>>,
     /// Calls into the driver that did not return.
     pub stuck_calls: Vec<StuckCall>,
 }
@@ -65,6 +77,12 @@ pub struct Host {
     pub steal: Reading<Share>,
     /// Memory, newest.
     pub memory: Reading<HostMemory>,
+    /// Room in shared memory (`/dev/shm`), newest.
+    pub shared_memory: Reading<Space>,
+    /// Paging over the window.
+    pub paging: Paging,
+    /// Disks over the window, by name.
+    pub disks: Reading<Vec<Disk>>,
     /// Pressure over the window. Machine-wide pressure only supports a cause; low pressure rules nothing out.
     pub pressure: Pressures,
 }
@@ -81,4 +99,36 @@ pub struct Pressures {
     pub memory_some: Reading<Share>,
     /// All non-idle tasks waited for memory.
     pub memory_full: Reading<Share>,
+}
+
+/// Paging of the whole machine over the window.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Paging {
+    /// Page faults a second that had to wait for a disk.
+    pub major_faults_per_s: Reading<f64>,
+    /// Pages a second fetched from swap.
+    pub swapped_in_per_s: Reading<f64>,
+    /// Pages a second sent to swap.
+    pub swapped_out_per_s: Reading<f64>,
+    /// Processes that were ended for want of memory in the window.
+    pub oom_kills: Reading<u64>,
+}
+
+/// A disk over the window.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Disk {
+    /// Its name (`nvme0n1`).
+    pub name: String,
+    /// Device number, `259:0`.
+    pub device: String,
+    /// What was read.
+    pub read: Reading<BytesPerSecond>,
+    /// What was written.
+    pub written: Reading<BytesPerSecond>,
+    /// Share of the window in which at least one request was in flight.
+    pub busy: Reading<Share>,
+    /// Requests in flight, on the mean.
+    pub queue: Reading<f64>,
 }

@@ -8,8 +8,11 @@ mod neighbours;
 mod process;
 mod provenance;
 
-pub use card::{Card, Client, ReasonShares};
-pub use host::{Driver, Host, Machine, Pressures};
+pub use card::{
+    ActivityTrends, Card, Client, EccGrowth, NvLinkState, PcieErrorGrowth, PcieTraffic, ReasonShares,
+    ViolationShares,
+};
+pub use host::{Disk, Driver, Host, Machine, Paging, Pressures};
 pub use neighbours::{ClusterNode, Interface, Job, LogLine, Serving};
 pub use process::{Cgroup, IoRates, Process, StateShares, Thread, WaitChannel, Workload};
 pub use provenance::{Provenance, SourceKind};
@@ -78,8 +81,8 @@ pub struct Scene {
     pub host: Host,
     /// File systems.
     pub mounts: Reading<Vec<MountPoint>>,
-    /// Network interfaces.
-    pub network: Vec<Interface>,
+    /// Network links, by name.
+    pub network: Reading<Vec<Interface>>,
     /// Lines of the kernel log, oldest first; those before the window too.
     pub events: Reading<Vec<KernelLine>>,
     /// Jobs of a scheduler.

@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::reading::Reading;
+use crate::sample::InterfaceKind;
 use crate::units::BytesPerSecond;
 
 /// A network interface over a window.
@@ -18,6 +19,16 @@ pub struct Interface {
     pub sent: Reading<BytesPerSecond>,
     /// What the link can carry, one way.
     pub link: Reading<BytesPerSecond>,
+    /// What kind.
+    pub kind: InterfaceKind,
+    /// Whether it is up, newest.
+    pub up: Reading<bool>,
+    /// Packets that were damaged or dropped in the window.
+    pub errors: Reading<u64>,
+    /// Times that the link went down in the window.
+    pub downs: Reading<u64>,
+    /// Ticks a second in which data had to wait for credit of the other side.
+    pub congestion_per_s: Reading<f64>,
 }
 
 /// A job of a scheduler.

@@ -66,6 +66,18 @@ pub struct Process {
     pub wait_channels: Vec<WaitChannel>,
     /// Resident memory.
     pub resident: Reading<Bytes>,
+    /// Memory that it shares with others.
+    pub shared_resident: Reading<Bytes>,
+    /// Memory of it that was sent to swap.
+    pub swapped: Reading<Bytes>,
+    /// Page faults a second that had to wait for a disk.
+    pub major_faults_per_s: Reading<f64>,
+    /// On how many processors it may run.
+    pub cpus_allowed: Reading<u32>,
+    /// Network connections that it had open.
+    pub open_sockets: Reading<u64>,
+    /// Libraries of CUDA and of frameworks that it has loaded, sorted.
+    pub libraries: Reading<Vec<String>>,
     /// Mount points of regular files it had open, with the number of files.
     pub file_mounts: Reading<BTreeMap<String, u64>>,
     /// Threads, where they were looked at.
@@ -156,4 +168,20 @@ pub struct Cgroup {
     pub io_some: Reading<Share>,
     /// Share of the window in which some task of it waited for a processor.
     pub cpu_some: Reading<Share>,
+    /// Share of the window in which some task of it waited for memory.
+    pub memory_some: Reading<Share>,
+    /// Memory that it may use; unsupported: no limit is set.
+    pub memory_limit: Reading<Bytes>,
+    /// Memory that it uses, newest.
+    pub memory_used: Reading<Bytes>,
+    /// How often it came up against its memory limit in the window.
+    pub memory_limit_hits: Reading<u64>,
+    /// How many of its processes were ended for want of memory, ever.
+    pub oom_kills: Reading<u64>,
+    /// How many of them in the window.
+    pub oom_kill_growth: Reading<u64>,
+    /// Tasks that it may have; unsupported: no limit is set.
+    pub tasks_limit: Reading<u64>,
+    /// Tasks that it has, newest.
+    pub tasks: Reading<u64>,
 }

@@ -1,5 +1,6 @@
 //! The machine's processors, memory and pressure over a window.
 
+use super::devices;
 use super::series::{growth, newest};
 use crate::reading::{Failure, Reading};
 use crate::sample::{CpuTimes, HostSample, Pressure, ReadTime, Sample};
@@ -26,6 +27,11 @@ pub(super) fn host(samples: &[Sample]) -> Host {
             })
         }),
         memory: newest(samples, |sample| sample.host.value.as_ref().and_then(|host| host.memory.as_ref())),
+        shared_memory: newest(samples, |sample| {
+            sample.host.value.as_ref().and_then(|host| host.shared_memory.as_ref())
+        }),
+        paging: devices::paging(samples),
+        disks: devices::disks(samples),
         pressure: Pressures {
             cpu_some: pressure(samples, |host| &host.cpu_pressure, some),
             io_some: pressure(samples, |host| &host.io_pressure, some),

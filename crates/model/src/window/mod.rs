@@ -3,13 +3,14 @@
 //! Live looks, recordings, history and Prometheus all go through it. It is pure: the same samples give the same scene.
 
 mod cards;
+mod devices;
 mod host;
 mod processes;
 mod series;
 mod workloads;
 
 use crate::reading::{Failure, Reading};
-use crate::sample::{KernelLine, Sample};
+use crate::sample::{KernelLine, Sample, XidEvent};
 use crate::scene::{Driver, Machine, Provenance, Scene, SourceKind, Window};
 
 /// Returns what was seen over the samples, which must be in the order of their taking.
@@ -42,6 +43,7 @@ pub fn window(samples: &[Sample]) -> Scene {
         cgroups: processes::cgroups(samples),
         host: host::host(samples),
         mounts: series::newest(samples, |sample| sample.mounts.value.as_ref()),
+        network: devices::interfaces(samples),
         events: events(samples),
         provenance: Provenance { source: SourceKind::Live, inputs: Vec::new() },
         ..Scene::default()
@@ -70,6 +72,15 @@ fn machine(samples: &[Sample], last: &Sample) -> Machine {
         device_files: series::newest(samples, |sample| {
             sample.machine.value.as_ref().and_then(|machine| machine.device_files.as_ref())
         }),
+        nvswitches: series::newest(samples, |sample| {
+            sample.machine.value.as_ref().and_then(|machine| machine.nvswitches.as_ref())
+        }),
+        card_pairs: series::newest(samples, |sample| {
+            sample.nvml.value.as_ref().and_then(|nvml| nvml.pairs.as_ref())
+        }),
+        services: series::newest(samples, |sample| {
+            sample.machine.value.as_ref().and_then(|machine| machine.services.as_ref())
+        }),
         container: part(|machine| &machine.container),
         promised_cards: part(|machine| &machine.promised_cards),
         viewer: viewer.cloned().unwrap_or_default(),
@@ -92,8 +103,25 @@ fn driver(samples: &[Sample], last: &Sample, module: Reading<String>) -> Driver 
         }),
         init_ms: newest_nvml.map_or_else(Reading::default, |nvml| Reading::Known(nvml.init_ms)),
         card_count: newest_nvml.map_or_else(Reading::default, |nvml| nvml.card_count.clone()),
+        library_version: from_nvml(|nvml| nvml.library_version.clone()),
+        library_files: series::newest(samples, |sample| {
+            sample.machine.value.as_ref().and_then(|machine| machine.library_versions.as_ref())
+        }),
+        xid_events: xid_events(samples),
         stuck_calls: last.stuck_calls.clone(),
     }
+}
+
+/// Returns the error events of all samples, oldest first.
+fn xid_events(samples: &[Sample]) -> Reading<Vec<XidEvent>> {
+    let newest = series::newest(samples, |sample| {
+        sample.nvml.value.as_ref().and_then(|nvml| nvml.xid_events.as_ref())
+    });
+    newest.map(|_| {
+        let delivered =
+            samples.iter().filter_map(|sample| sample.nvml.value.known()?.xid_events.known()).flatten();
+        delivered.copied().collect()
+    })
 }
 
 /// Returns the kernel lines of all samples, oldest first, each once.

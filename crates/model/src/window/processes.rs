@@ -124,6 +124,13 @@ fn over_window(looks: &[Look<'_>], clock: &Clock) -> Option<Process> {
         states: state_shares(looks.iter().map(|(_, look)| &look.state)),
         wait_channels: wait_channels(looks.iter().map(|(_, look)| &look.wait_channel)),
         resident: newest(looks, |look| &look.resident).map(Bytes),
+        shared_resident: newest(looks, |look| &look.shared_resident).map(Bytes),
+        swapped: newest(looks, |look| &look.swapped).map(Bytes),
+        major_faults_per_s: counter(|look| look.major_faults.as_ref().copied())
+            .map(|faults| faults.per_second()),
+        cpus_allowed: newest(looks, |look| &look.cpus_allowed),
+        open_sockets: newest(looks, |look| &look.open_sockets),
+        libraries: newest(looks, |look| &look.libraries),
         file_mounts: newest(looks, |look| &look.file_mounts),
         threads: threads(looks, clock),
     })
@@ -226,6 +233,9 @@ fn cgroup_over_window(path: &str, looks: &[(ReadTime, &CgroupSample)]) -> Cgroup
     let counter = |pick: fn(&CgroupSample) -> &Reading<u64>| {
         looks.iter().map(move |(at, look)| (*at, pick(look).as_ref().copied()))
     };
+    let newest = |pick: fn(&CgroupSample) -> &Reading<u64>| {
+        newest_of(looks.iter().map(move |(_, look)| pick(look).as_ref()))
+    };
     let throttled = growth(counter(|look| &look.cpu_throttled_periods));
     let periods = growth(counter(|look| &look.cpu_periods));
     Cgroup {
@@ -238,5 +248,13 @@ fn cgroup_over_window(path: &str, looks: &[(ReadTime, &CgroupSample)]) -> Cgroup
         }),
         io_some: share_of_time(counter(|look| &look.io_some_us)),
         cpu_some: share_of_time(counter(|look| &look.cpu_some_us)),
+        memory_some: share_of_time(counter(|look| &look.memory_some_us)),
+        memory_limit: newest(|look| &look.memory_limit).map(Bytes),
+        memory_used: newest(|look| &look.memory_used).map(Bytes),
+        memory_limit_hits: growth(counter(|look| &look.memory_limit_hits)).map(Growth::whole),
+        oom_kills: newest(|look| &look.oom_kills),
+        oom_kill_growth: growth(counter(|look| &look.oom_kills)).map(Growth::whole),
+        tasks_limit: newest(|look| &look.tasks_limit),
+        tasks: newest(|look| &look.tasks),
     }
 }

@@ -38,6 +38,16 @@ impl Growth {
     pub(super) fn per_second(&self) -> f64 {
         self.amount / self.seconds
     }
+
+    /// Returns the growth of a whole counter.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "growth of a whole counter is whole and not negative"
+    )]
+    pub(super) fn whole(self) -> u64 {
+        self.amount as u64
+    }
 }
 
 /// Returns how a counter grew; the reason for its absence when it was never known.

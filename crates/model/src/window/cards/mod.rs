@@ -1,14 +1,19 @@
 //! Cards and their clients over a window.
 
+mod health;
+mod link;
+
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::series::{growth, newest_of};
+use crate::window::series::{Growth, growth, newest_of};
 use crate::process::Pid;
 use crate::reading::{Absence, Failure, Reading};
-use crate::sample::{CardClient, CardSample, ClockReasons, ProcessUtilization, ReadTime, Sample, TimedValue};
+use crate::sample::{
+    CardClient, CardSample, ClockReasons, ProcessUtilization, ReadTime, Sample, TimedValue, Vendor,
+};
 use crate::scene::{Card, Client, ReasonShares};
 use crate::trend::Trend;
-use crate::units::{Bytes, Percent, Quantity, Seconds, Share, Watts};
+use crate::units::{Bytes, BytesPerSecond, Percent, Quantity, Seconds, Share, Watts};
 
 /// At least this much of what the driver's buffers hold is judged, in seconds, however short the look was.
 const SHORTEST_JUDGED_S: f64 = 5.0;
@@ -24,20 +29,35 @@ pub(super) fn cards(samples: &[Sample]) -> Vec<Card> {
     let (Some(first), Some(last)) = (samples.first(), samples.last()) else {
         return Vec::new();
     };
-    let mut looks: BTreeMap<(u32, Option<u32>, String), Vec<Look<'_>>> = BTreeMap::new();
+    let mut looks: BTreeMap<(bool, u32, Option<u32>, String), Vec<Look<'_>>> = BTreeMap::new();
     for sample in samples {
-        for card in sample.nvml.value.known().into_iter().flat_map(|nvml| &nvml.cards) {
+        let other = sample.other_cards.value.known().into_iter().flatten();
+        for card in sample.nvml.value.known().into_iter().flat_map(|nvml| &nvml.cards).chain(other) {
             // Instances share their card's index space; their UUID tells them apart.
             let instance = card.parent.map_or_else(String::new, |_| instance_name(card));
             looks
-                .entry((card.parent.unwrap_or(card.index), card.parent, instance))
+                .entry((card.vendor != Vendor::Nvidia, card.parent.unwrap_or(card.index), card.parent, instance))
                 .or_default()
-                .push((sample.nvml.read, card));
+                .push((if card.vendor == Vendor::Nvidia { sample.nvml.read } else { sample.other_cards.read }, card));
         }
     }
     let span = Span { start_us: micros(&first.taken), end_us: micros(&last.taken) };
     let library = last.nvml.value.absence();
-    looks.into_values().filter_map(|looks| over_window(&looks, span, library.as_ref())).collect()
+    let mut cards: Vec<Card> =
+        looks.into_values().filter_map(|looks| over_window(&looks, span, library.as_ref())).collect();
+    number_others(&mut cards);
+    cards
+}
+
+/// Gives cards of other vendors the numbers behind NVIDIA's, whose library knows nothing of them.
+fn number_others(cards: &mut [Card]) {
+    let is_nvidia = |card: &&Card| card.vendor == Vendor::Nvidia;
+    let mut next = cards.iter().filter(is_nvidia).map(|card| card.index + 1).max().unwrap_or(0);
+    for card in cards.iter_mut().filter(|card| card.vendor != Vendor::Nvidia) {
+        card.index = next;
+        next += 1;
+    }
+    cards.sort_by_key(|card| (card.parent.unwrap_or(card.index), card.parent));
 }
 
 /// Returns what tells an instance from its neighbours: some inputs give no UUID of instances.
@@ -86,7 +106,10 @@ fn over_window(looks: &[Look<'_>], span: Span, library: Option<&Absence>) -> Opt
         kind: last.kind,
         parent: last.parent,
         // A card that the newest sample could not ask at all does not answer now, whatever it said before.
-        handle: library.map_or_else(|| last.handle.clone(), |absence| absence.clone().reading()),
+        handle: library
+            .filter(|_| last.vendor == Vendor::Nvidia)
+            .map_or_else(|| last.handle.clone(), |absence| absence.clone().reading()),
+        vendor: last.vendor,
         uuid: newest(looks, |card| &card.uuid),
         name: newest(looks, |card| &card.name),
         pci_address: newest(looks, |card| &card.pci_address),
@@ -110,14 +133,19 @@ fn over_window(looks: &[Look<'_>], span: Span, library: Option<&Absence>) -> Opt
             enforced: newest(looks, |card| &card.power_limits.enforced),
             default: newest(looks, |card| &card.power_limits.default),
             maximum: newest(looks, |card| &card.power_limits.maximum),
+            requested: newest(looks, |card| &card.power_limits.requested),
         },
         temperature: polled(looks, |card| card.temperature.as_ref().map(|temperature| temperature.0)),
         temperature_limits: crate::sample::TemperatureLimits {
             slowdown: newest(looks, |card| &card.temperature_limits.slowdown),
             shutdown: newest(looks, |card| &card.temperature_limits.shutdown),
             margin: newest(looks, |card| &card.temperature_limits.margin),
+            operating_maximum: newest(looks, |card| &card.temperature_limits.operating_maximum),
+            memory_maximum: newest(looks, |card| &card.temperature_limits.memory_maximum),
         },
+        memory_temperature: polled(looks, |card| card.memory_temperature.as_ref().map(|heat| heat.0)),
         fan: newest(looks, |card| &card.fan),
+        fans: newest(looks, |card| &card.fans),
         sm_clock: polled(looks, |card| card.clocks.sm.as_ref().map(|clock| clock.0)),
         clocks: crate::sample::Clocks {
             sm: newest(looks, |card| &card.clocks.sm),
@@ -134,30 +162,42 @@ fn over_window(looks: &[Look<'_>], span: Span, library: Option<&Absence>) -> Opt
             hardware_thermal: reason_share(looks, |card| &card.reason_counters.hardware_thermal_ns),
             power_brake: reason_share(looks, |card| &card.reason_counters.power_brake_ns),
         },
-        pcie: crate::sample::PcieLink {
-            generation: newest(looks, |card| &card.pcie.generation),
-            generation_max: newest(looks, |card| &card.pcie.generation_max),
-            width: newest(looks, |card| &card.pcie.width),
-            width_max: newest(looks, |card| &card.pcie.width_max),
-            replays: newest(looks, |card| &card.pcie.replays),
-            to_card: newest(looks, |card| &card.pcie.to_card),
-            to_host: newest(looks, |card| &card.pcie.to_host),
-        },
-        pcie_replays: growth(points(looks, |card| card.pcie.replays.as_ref().copied())).map(whole),
+        violation_shares: health::violation_shares(looks),
+        activity: health::activity(looks),
+        encoder: polled(looks, |card| card.encoder.as_ref().map(|share| share.0)),
+        decoder: polled(looks, |card| card.decoder.as_ref().map(|share| share.0)),
+        pcie: link::pcie(looks),
+        pcie_replays: counted(looks, |card| &card.pcie.replays),
+        pcie_traffic: link::pcie_traffic(looks),
+        pcie_errors: link::pcie_errors(looks),
+        nvlinks: link::nvlinks(looks),
+        nvlink_received: rate(looks, |card| &card.nvlink_traffic.received_bytes),
+        nvlink_sent: rate(looks, |card| &card.nvlink_traffic.sent_bytes),
+        fabric: newest(looks, |card| &card.fabric),
+        ecc: health::ecc(looks),
+        ecc_growth: health::ecc_growth(looks),
+        remapped_rows: newest(looks, |card| &card.remapped_rows),
+        retired_pages: newest(looks, |card| &card.retired_pages),
+        inforom: newest(looks, |card| &card.inforom),
         compute_mode: newest(looks, |card| &card.compute_mode),
         persistence: newest(looks, |card| &card.persistence),
         mig_enabled: newest(looks, |card| &card.mig_enabled),
+        mig_pending: newest(looks, |card| &card.mig_pending),
+        display_active: newest(looks, |card| &card.display_active),
+        compute_capability: newest(looks, |card| &card.compute_capability),
         clients,
     })
 }
 
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "growth of a whole counter is whole and not negative"
-)]
-fn whole(growth: super::series::Growth) -> u64 {
-    growth.amount as u64
+/// Returns by how much a counter grew in the window.
+fn counted(looks: &[Look<'_>], pick: fn(&CardSample) -> &Reading<u64>) -> Reading<u64> {
+    growth(points(looks, |card| pick(card).as_ref().copied())).map(Growth::whole)
+}
+
+/// Returns the rate that a counter of bytes makes.
+fn rate(looks: &[Look<'_>], pick: fn(&CardSample) -> &Reading<u64>) -> Reading<BytesPerSecond> {
+    growth(points(looks, |card| pick(card).as_ref().copied()))
+        .map(|bytes| BytesPerSecond(bytes.per_second()))
 }
 
 fn newest<'looks, T: Clone + 'looks>(
@@ -293,13 +333,27 @@ fn clients(
         by_pid
             .into_values()
             .map(|client| {
+                let memory_trend = memory_trend(looks, client.pid);
                 let mut client =
                     client_over_window(client, &work, work_absence.as_ref(), span, card_idle_for);
+                client.memory_trend = memory_trend;
                 // What the whole card did before it was looked at by process may have been this client's work.
                 client.seen_working |= card_seen_working && client.idle_for == *card_idle_for;
                 client
             })
             .collect()
+    })
+}
+
+/// Returns how much one process held, look by look.
+fn memory_trend(looks: &[Look<'_>], pid: Pid) -> Reading<Trend<Bytes>> {
+    polled(looks, |card| {
+        card.clients.as_ref().and_then(|clients| {
+            clients
+                .iter()
+                .find(|client| client.pid == pid)
+                .map_or_else(Reading::default, |client| client.memory.as_ref().map(|bytes| bytes.0 as f64))
+        })
     })
 }
 
@@ -340,6 +394,7 @@ fn client_over_window(
         pid: client.pid,
         kind: client.kind,
         memory: client.memory,
+        memory_trend: Reading::default(),
         name: client.name,
         sm,
         idle_for,
