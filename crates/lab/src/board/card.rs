@@ -1,119 +1,7 @@
 //! One card of a board: a product profile with this card's own settings.
 
-use serde::{Deserialize, Serialize};
-
-use super::{BoardError, Profile};
-
-/// A card as the board file has it: a profile name and what differs from it.
-#[expect(clippy::struct_excessive_bools, reason = "each is one key of the board file")]
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct CardSetting {
-    /// Name of the product profile, e.g. `a100-sxm4-80gb`.
-    pub profile: String,
-    /// How many cards of this kind follow each other (1 when absent).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub count: Option<usize>,
-    /// Frame buffer in MiB.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub memory_mib: Option<u64>,
-    /// Memory taken by one CUDA context, in MiB.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub context_mib: Option<u64>,
-    /// BAR1 aperture in MiB.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub bar1_mib: Option<u64>,
-    /// Power limit that somebody set, in watts.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub power_limit_w: Option<f64>,
-    /// Limit that is enforced although another was set (out-of-band caps), in watts.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub enforced_power_limit_w: Option<f64>,
-    /// Highest SM clock that somebody allowed (locked clocks), in MHz.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub clock_limit_mhz: Option<u32>,
-    /// Highest link generation of slot and card.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub pcie_generation: Option<u32>,
-    /// Most lanes of slot and card.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub pcie_width: Option<u32>,
-    /// Generation that the link really runs at.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub pcie_current_generation: Option<u32>,
-    /// Lanes that the link really uses.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub pcie_current_width: Option<u32>,
-    /// Link replays per second.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub pcie_replays_per_s: Option<f64>,
-    /// PCI bus number; domain and device are 0.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub pci_bus: Option<u8>,
-    /// `GPU-…` name of the card.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub uuid: Option<String>,
-    /// Serial number.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub serial: Option<String>,
-    /// Air temperature in front of the card, in degrees Celsius (28 when absent).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ambient_c: Option<f64>,
-    /// Temperature when the box comes up, in degrees Celsius (that of an idle card when absent).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub start_c: Option<f64>,
-    /// The fan stands still, or the chassis blows no air through a card without fan.
-    #[serde(default, skip_serializing_if = "is_false")]
-    pub fan_failed: bool,
-    /// A power brake is asserted from outside (power supply, chassis).
-    #[serde(default, skip_serializing_if = "is_false")]
-    pub power_brake: bool,
-    /// The card is lost so many seconds after the box came up; 0 for a card that is lost from the start.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub lost_after_s: Option<f64>,
-    /// The card is on the PCI bus, but the driver does not enumerate it.
-    #[serde(default, skip_serializing_if = "is_false")]
-    pub missing: bool,
-    /// A client that dies leaves its memory and its row in the process list behind.
-    #[serde(default, skip_serializing_if = "is_false")]
-    pub keeps_memory_after_death: bool,
-    /// A display is attached and active.
-    #[serde(default, skip_serializing_if = "is_false")]
-    pub display: bool,
-    /// Compute mode of NVML: 0 default, 2 prohibited, 3 exclusive process.
-    #[serde(default, skip_serializing_if = "is_default_mode")]
-    pub compute_mode: u32,
-    /// Uncorrectable ECC errors since the driver was loaded.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub ecc_uncorrectable: u64,
-    /// Correctable ECC errors since the driver was loaded.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub ecc_correctable: u64,
-    /// Rows (or pages, before Ampere) that were replaced after an uncorrectable error.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub remapped_rows: u64,
-    /// A repair waits for a reset.
-    #[serde(default, skip_serializing_if = "is_false")]
-    pub remap_pending: bool,
-    /// A repair failed.
-    #[serde(default, skip_serializing_if = "is_false")]
-    pub remap_failed: bool,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
-fn is_false(value: &bool) -> bool {
-    !*value
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
-fn is_zero(value: &u64) -> bool {
-    *value == 0
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
-fn is_default_mode(value: &u32) -> bool {
-    *value == 0
-}
+use super::instance::{self, Instance};
+use super::{Architecture, BoardError, CardSetting, Ecc, Profile};
 
 /// A card with every default filled in.
 #[derive(Debug, Clone)]
@@ -152,8 +40,12 @@ pub struct Card {
     pub pcie_current_generation: u32,
     /// Lanes in use.
     pub pcie_current_width: u32,
+    /// Highest link generation of the card alone.
+    pub pcie_card_generation: u32,
     /// Air temperature in degrees Celsius.
     pub ambient_c: f64,
+    /// MIG instances.
+    pub instances: Vec<Instance>,
 }
 
 impl Card {
@@ -183,11 +75,14 @@ impl Card {
         let pcie_generation = setting.pcie_generation.unwrap_or(profile.pcie.generation);
         let pcie_width = setting.pcie_width.unwrap_or(profile.pcie.width);
         let clock_limit_mhz = setting.clock_limit_mhz.unwrap_or(profile.clocks.maximum);
+        let uuid = setting.uuid.clone().unwrap_or_else(|| default_uuid(&setting.profile, index));
+        let for_clients = mebibytes(memory_mib - profile.reserved_mib);
         Ok(Self {
             index,
             profile,
             setting: setting.clone(),
-            uuid: setting.uuid.clone().unwrap_or_else(|| default_uuid(&setting.profile, index)),
+            instances: instance::cut(profile, &setting.mig, &uuid, for_clients)?,
+            uuid,
             serial: setting.serial.clone().unwrap_or_else(|| format!("1{:012}", 320_921_000_000 + index)),
             pci_bus: setting.pci_bus.unwrap_or_else(|| default_bus(index)),
             memory_bytes: mebibytes(memory_mib),
@@ -201,6 +96,7 @@ impl Card {
             pcie_width,
             pcie_current_generation: setting.pcie_current_generation.unwrap_or(pcie_generation),
             pcie_current_width: setting.pcie_current_width.unwrap_or(pcie_width),
+            pcie_card_generation: setting.pcie_card_generation.unwrap_or(profile.pcie.generation),
             ambient_c: setting.ambient_c.unwrap_or(28.0),
         })
     }
@@ -217,7 +113,21 @@ impl Card {
 
     /// Whether the card is lost, `since_start` seconds after the box came up.
     pub fn is_lost(&self, since_start: f64) -> bool {
-        self.setting.lost_after_s.is_some_and(|after| since_start >= after)
+        self.setting.lost || self.setting.lost_after_s.is_some_and(|after| since_start >= after)
+    }
+
+    /// Whether the card has ECC and it is on.
+    pub fn has_ecc(&self) -> bool {
+        self.profile.ecc != Ecc::None && !self.setting.ecc.disabled
+    }
+
+    /// Banks of the frame buffer that have rows of their own to spare; 0 for products without.
+    pub fn memory_banks(&self) -> u32 {
+        if self.profile.ecc != Ecc::RowRemapping {
+            return 0;
+        }
+        let bits_per_bank = if self.profile.architecture >= Architecture::Hopper { 2 } else { 8 };
+        self.profile.memory_bus_bits / bits_per_bank
     }
 
     /// Bytes per second that the link carries in one direction, after coding and packet overhead.

@@ -4,7 +4,8 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::{BoardError, BoxDirectory, Card, CardSetting, Fault};
+use super::timeline;
+use super::{BoardError, BoardEvent, BoxDirectory, Card, CardSetting, Fabric, Fault, Phase};
 use crate::state::MOST_CARDS;
 
 /// A board as its TOML file has it.
@@ -17,9 +18,15 @@ pub struct BoardFile {
     /// The cards, in bus order.
     #[serde(default, rename = "card", skip_serializing_if = "Vec::is_empty")]
     pub cards: Vec<CardSetting>,
+    /// The switches between the cards.
+    #[serde(default)]
+    pub fabric: Fabric,
     /// What goes wrong in library calls.
     #[serde(default, rename = "fault", skip_serializing_if = "Vec::is_empty")]
     pub faults: Vec<Fault>,
+    /// What changes while the box is up.
+    #[serde(default, rename = "event", skip_serializing_if = "Vec::is_empty")]
+    pub events: Vec<BoardEvent>,
 }
 
 /// The driver of a board.
@@ -35,6 +42,9 @@ pub struct Driver {
     pub loaded: bool,
     /// The kernel module that is bound to the cards.
     pub module: KernelModule,
+    /// Version of the kernel module, where it is another one than the library's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub module_version: Option<String>,
     /// NVML functions that this driver does not export.
     pub omitted_symbols: Vec<String>,
     /// Bytes of one row of a process list (version 2 and 3 of the calls): 24, or 32 as the 535 drivers had it
@@ -71,6 +81,7 @@ impl Default for Driver {
             cuda: "13.0".into(),
             loaded: true,
             module: KernelModule::Nvidia,
+            module_version: None,
             omitted_symbols: Vec::new(),
             process_row_bytes: 24,
             persistence: true,
@@ -86,10 +97,16 @@ impl Default for Driver {
 pub struct Board {
     /// The driver that answers.
     pub driver: Driver,
-    /// All cards on the bus.
+    /// All cards on the bus, as they are when the box comes up.
     pub cards: Vec<Card>,
+    /// The switches between the cards.
+    pub fabric: Fabric,
     /// What goes wrong in library calls.
     pub faults: Vec<Fault>,
+    /// What changes while the box is up, in order of time.
+    pub events: Vec<BoardEvent>,
+    /// The cards after each event that changes one, in order of time.
+    pub(super) later: Vec<Phase>,
 }
 
 impl BoardFile {
@@ -122,16 +139,24 @@ impl BoardFile {
                 what: format!("process rows have 16, 24 or 32 bytes, not {}", self.driver.process_row_bytes),
             });
         }
-        let mut cards = Vec::new();
-        for setting in &self.cards {
-            for _ in 0..setting.count.unwrap_or(1) {
-                cards.push(Card::resolve(cards.len(), setting)?);
-            }
-        }
-        if cards.len() > MOST_CARDS {
+        let settings: Vec<CardSetting> = self
+            .cards
+            .iter()
+            .flat_map(|setting| std::iter::repeat_n(setting, setting.count.unwrap_or(1)))
+            .cloned()
+            .collect();
+        if settings.len() > MOST_CARDS {
             return Err(BoardError::Impossible { what: format!("more than {MOST_CARDS} cards") });
         }
-        Ok(Board { driver: self.driver.clone(), cards, faults: self.faults.clone() })
+        let (events, later) = timeline::of(&self.events, &settings)?;
+        Ok(Board {
+            driver: self.driver.clone(),
+            cards: timeline::resolve(&settings)?,
+            fabric: self.fabric.clone(),
+            faults: self.faults.clone(),
+            events,
+            later,
+        })
     }
 }
 

@@ -5,21 +5,35 @@
 
 mod card;
 mod directory;
+mod event;
+mod fabric;
 mod fault;
 mod file;
+mod instance;
 mod library;
 mod profile;
+mod setting;
+mod timeline;
 
 use std::path::PathBuf;
 
-pub use card::{Card, CardSetting};
+pub use card::Card;
 pub use directory::BoxDirectory;
+pub use event::BoardEvent;
+pub use fabric::{Fabric, FabricManager, LinkPeer};
 pub use fault::{Fault, Hang};
 pub use file::{Board, BoardFile, Driver, KernelModule};
+pub use instance::Instance;
 pub use library::{LibraryError, install_library};
 pub use profile::{
-    Architecture, Brand, ClockProfile, Ecc, HeatProfile, LinkProfile, PowerProfile, Profile, StateProfile,
+    Architecture, Brand, ClockProfile, Ecc, HeatProfile, LinkProfile, NvLinkProfile, PowerProfile, Profile,
+    StateProfile,
 };
+pub use setting::{
+    CardSetting, EccSetting, ErrorCounts, FabricSetting, FabricState, FailedFan, MigSetting, NvLinkSetting,
+    PcieErrors, RepairSetting,
+};
+pub use timeline::Phase;
 
 /// Why a board file could not be used.
 #[derive(Debug, thiserror::Error)]

@@ -57,6 +57,8 @@ pub struct Profile {
     pub fans: u32,
     /// The slot that the product is made for.
     pub pcie: LinkProfile,
+    /// Links to other cards; nothing for a product without.
+    pub nvlink: Option<NvLinkProfile>,
     /// Period over which utilization is measured, in milliseconds.
     pub utilization_period_ms: u64,
 }
@@ -177,6 +179,27 @@ pub struct LinkProfile {
     pub width: u32,
     /// Generation while the card is idle.
     pub idle_generation: u32,
+}
+
+/// NVLink of a product.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NvLinkProfile {
+    /// Links.
+    pub links: u32,
+    /// Version as NVML numbers it.
+    pub version: u32,
+    /// Megabytes per second of one link in one direction.
+    pub mb_per_s: u32,
+    /// Whether the links are connected only by a bridge that is sold apart.
+    #[serde(default)]
+    pub needs_bridge: bool,
+    /// Switches on the product's own board of eight; 0 for a product without.
+    #[serde(default)]
+    pub switches: u8,
+    /// Whether a card registers with the fabric that the switches make.
+    #[serde(default)]
+    pub registers: bool,
 }
 
 impl Profile {
