@@ -12,6 +12,7 @@ mod prerequisites;
 mod scenarios;
 mod tally;
 mod test;
+mod versus;
 mod workspace;
 
 use std::process::ExitCode;
@@ -67,6 +68,18 @@ enum Task {
         /// How many runs
         #[arg(long, default_value_t = 23)]
         count: usize,
+        /// Only this scenario, or this cause with its near misses
+        #[arg(long)]
+        only: Option<String>,
+    },
+    /// Compare gpuwhy with nvsonar on the same boxes
+    Versus {
+        /// The first seed; without it a fresh one is drawn and printed
+        #[arg(long)]
+        seed: Option<u64>,
+        /// How many runs; without it, every scenario once
+        #[arg(long)]
+        count: Option<usize>,
         /// Only this scenario, or this cause with its near misses
         #[arg(long)]
         only: Option<String>,
@@ -128,6 +141,10 @@ fn run(task: Task) -> Result<bool> {
         Task::Demo { lang } => demo::run(&workspace, lang.as_deref())?,
         Task::Scenarios { seed, count, only } => {
             scenarios::run(&workspace, &Selection { seed, count, only })?.holds()
+        }
+        Task::Versus { seed, count, only } => {
+            let count = count.map_or_else(versus::once_each, Ok)?;
+            versus::run(&workspace, &Selection { seed, count, only })?.holds()
         }
         Task::Bench { what: Bench::Once } => bench::once::run(&workspace)?.0,
         Task::Measure { memory, command } => {

@@ -17,7 +17,8 @@ mod subject;
 use std::io::ErrorKind;
 use std::process::ExitCode;
 
-use clap::Parser as _;
+use clap::error::{ContextKind, ContextValue};
+use clap::{CommandFactory as _, Parser as _};
 use gpuwhy_sources::nvml;
 
 use arguments::Arguments;
@@ -33,7 +34,7 @@ fn main() -> ExitCode {
     let of_locale = Speech::of_locale();
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
-        Err(error) => return ExitCode::from(not_parsed(&error, &of_locale)),
+        Err(error) => return ExitCode::from(not_parsed(&without_hidden(error), &of_locale)),
     };
     let (speech, outcome) = match arguments.everywhere.lang.as_deref().map(Speech::asked_for).transpose() {
         Ok(asked_for) => {
@@ -63,4 +64,19 @@ fn not_parsed(error: &clap::Error, speech: &Speech) -> u8 {
         // There is nobody to tell if the error itself cannot be written.
         _ => u8::try_from(error.exit_code()).unwrap_or(COULD_NOT_LOOK),
     }
+}
+
+/// Takes back a suggestion of an option that is hidden from people.
+fn without_hidden(mut error: clap::Error) -> clap::Error {
+    let Some(ContextValue::String(suggested)) = error.get(ContextKind::SuggestedArg) else {
+        return error;
+    };
+    let arguments = Arguments::command();
+    let is_hidden = arguments
+        .get_arguments()
+        .any(|argument| argument.is_hide_set() && argument.get_long() == suggested.strip_prefix("--"));
+    if is_hidden {
+        error.remove(ContextKind::SuggestedArg);
+    }
+    error
 }

@@ -8,6 +8,9 @@ use crate::units::Quantity;
 /// A dip is a stretch below this part of the series' 90th percentile.
 const DIP_BELOW: f64 = 0.5;
 
+/// An outline has at most this many points.
+const OUTLINE_POINTS: usize = 12;
+
 /// A series of values, summed up.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
@@ -34,6 +37,8 @@ pub struct Trend<T> {
     pub dips: Dips,
     /// Least-squares slope, in the unit per second.
     pub slope_per_s: f64,
+    /// The series in few points, for what its sum cannot tell: whether it rises all the time, or rose once.
+    pub outline: Outline<T>,
     /// How many distinct time stamps the series has.
     pub n: usize,
     /// Seconds from the first value to the last.
@@ -48,6 +53,45 @@ pub struct Dips {
     pub number: usize,
     /// Their mean length in seconds.
     pub length_s: f64,
+}
+
+/// A series in few points, oldest first: each the median of a stretch, all stretches with about as many values.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Outline<T> {
+    /// How many of the points there are.
+    number: usize,
+    /// Seconds since the series' first value, on the mean of each stretch.
+    seconds: [f64; OUTLINE_POINTS],
+    /// Median of each stretch.
+    medians: [T; OUTLINE_POINTS],
+}
+
+impl<T: Quantity> Outline<T> {
+    /// Returns the points, oldest first: seconds since the series' first value, and the number in the quantity's unit.
+    pub fn points(&self) -> impl Iterator<Item = (f64, f64)> + '_ {
+        let medians = self.medians.iter().map(|median| median.number());
+        self.seconds.iter().copied().zip(medians).take(self.number)
+    }
+
+    /// Draws the outline of values that stand in the order of their time.
+    fn of(values: &[TimedValue]) -> Self {
+        let mut outline = Self::default();
+        let Some(first) = values.first() else {
+            return outline;
+        };
+        let number = values.len().min(OUTLINE_POINTS);
+        outline.number = number;
+        for place in 0..number {
+            let stretch = &values[place * values.len() / number..(place + 1) * values.len() / number];
+            let seconds: f64 = stretch.iter().map(|timed| seconds_between(*first, *timed)).sum();
+            let mut sorted: Vec<f64> = stretch.iter().map(|timed| timed.value).collect();
+            sorted.sort_by(f64::total_cmp);
+            outline.seconds[place] = seconds / stretch.len() as f64;
+            outline.medians[place] = T::from_number(percentile(&sorted, 0.5));
+        }
+        outline
+    }
 }
 
 impl<T: Quantity> Trend<T> {
@@ -77,6 +121,7 @@ impl<T: Quantity> Trend<T> {
             longest_zeros_s: longest_run_s(&values, |value| value == 0.0),
             dips: dips(&values, p90 * DIP_BELOW),
             slope_per_s: slope_per_s(&values, mean),
+            outline: Outline::of(&values),
             n,
             span_s: seconds_between(first, last),
         })
@@ -183,6 +228,21 @@ mod tests {
         let trend = Trend::<Percent>::of(&series(&[0.0, 2.0, 4.0, 6.0])).unwrap();
         assert!((trend.slope_per_s - 2.0).abs() < 1e-9);
         assert!((trend.mean.0 - 3.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn an_outline_keeps_the_shape_and_drops_the_spike() {
+        let mut values = [vec![10.0; 30], vec![50.0; 30]].concat();
+        values[7] = 90.0;
+        let outline = Trend::<Percent>::of(&series(&values)).unwrap().outline;
+        let points: Vec<(f64, f64)> = outline.points().collect();
+        assert_eq!(points.len(), 12);
+        assert!((points[0].0 - 2.0).abs() < 1e-9 && (points[11].0 - 57.0).abs() < 1e-9);
+        let medians: Vec<f64> = points.iter().map(|point| point.1).collect();
+        assert_eq!(medians, [[10.0; 6], [50.0; 6]].concat());
+
+        let short = Trend::<Percent>::of(&series(&[1.0, 2.0, 4.0])).unwrap().outline;
+        assert_eq!(short.points().collect::<Vec<_>>(), [(0.0, 1.0), (1.0, 2.0), (2.0, 4.0)]);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::closed_list::closed_list;
 
 /// A number with a unit that trends can be taken of.
-pub trait Quantity: Copy {
+pub trait Quantity: Copy + Default {
     /// Makes the quantity from a plain number in its own unit.
     fn from_number(number: f64) -> Self;
     /// Returns the plain number in the quantity's own unit.

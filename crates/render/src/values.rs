@@ -41,7 +41,8 @@ pub(crate) fn written(arg: &Arg) -> Written {
         Arg::Percent(percent) => Written::Unit(value::percent(short_number(*percent))),
         Arg::Watts(watts) => Written::Unit(value::watts(short_number(*watts))),
         Arg::Celsius(celsius) => Written::Unit(value::celsius(short_number(*celsius))),
-        Arg::Cores(cores) => Written::Plain(one_decimal(*cores)),
+        Arg::Megahertz(megahertz) => Written::Unit(value::megahertz(format!("{megahertz:.0}"))),
+        Arg::Cores(number) | Arg::Number(number) => Written::Plain(one_decimal(*number)),
         Arg::Raw(raw) => Written::Raw(raw.clone()),
         Arg::List(list) if list.len() > LIST_SHOWN_MAX => {
             Written::List(list[..LIST_SHOWN_MAX].to_vec(), Some(list.len()))
@@ -145,6 +146,8 @@ mod tests {
             (Arg::Percent(100.0), "100 %", "100%"),
             (Arg::Watts(245.3), "245 W", "245 W"),
             (Arg::Celsius(65.0), "65 °C", "65 °C"),
+            (Arg::Megahertz(1409.6), "1410 MHz", "1410 MHz"),
+            (Arg::Number(2.5), "2.5", "2.5"),
             (Arg::Cores(0.42), "0.4", "0.4"),
             (Arg::Cores(16.0), "16", "16"),
             (Arg::Count(12), "12", "12"),

@@ -101,7 +101,7 @@ pub(crate) fn report_of(output: &Output) -> Result<Report> {
 }
 
 /// Returns where the cards of the first finding sit on the board: a missing card shifts the library's indices.
-fn positions_of_first(report: &Report, drawn: &Drawn) -> Vec<usize> {
+pub(crate) fn positions_of_first(report: &Report, drawn: &Drawn) -> Vec<usize> {
     let board = drawn.plan.board.resolve().map(|board| board.cards).unwrap_or_default();
     let concerned = report.cards.iter().filter(|card| card.findings.contains(&0));
     let position = |card: &gpuwhy_model::report::ReportCard| {

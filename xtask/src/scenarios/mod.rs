@@ -80,7 +80,11 @@ const NO_ANSWER: judge::Judgement = judge::Judgement {
     took_near_miss: false,
 };
 
-fn selected(only: Option<&str>) -> Result<Vec<Template>> {
+/// Returns the scenarios of this name, or of this cause with its near misses; all without a name.
+///
+/// # Errors
+/// Fails when there is none.
+pub(crate) fn selected(only: Option<&str>) -> Result<Vec<Template>> {
     let mut templates = scenario::catalogue()?;
     if let Some(only) = only {
         templates

@@ -1,13 +1,15 @@
 //! `gpuwhy record FILE`: writes samples down as they are taken.
 
+use std::io::{self, IsTerminal as _};
 use std::time::{Duration, Instant};
 
+use gpuwhy_render::message;
 use gpuwhy_sources::{Depth, Look};
 
 use crate::arguments::{EverywhereOptions, RecordOptions};
 use crate::configuration::Configuration;
 use crate::failure::Failure;
-use crate::input::live;
+use crate::input::{is_standard, live};
 use crate::interruption::Interruption;
 use crate::output;
 use crate::progress::RecordingLine;
@@ -64,6 +66,9 @@ pub(crate) fn run(
     }
     line.clear();
     recording.end()?;
+    if !is_standard(&options.file) && io::stderr().is_terminal() {
+        output::note(message::recorded(options.file.display().to_string()), &speech.words());
+    }
     Ok(0)
 }
 

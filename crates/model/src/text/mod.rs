@@ -41,6 +41,10 @@ pub enum Arg {
     Watts(f64),
     /// Degrees Celsius.
     Celsius(f64),
+    /// Megahertz.
+    Megahertz(f64),
+    /// A plain number with at most one decimal.
+    Number(f64),
     /// Processor cores.
     Cores(f64),
     /// A name or other raw data, shown as it is.
@@ -116,6 +120,12 @@ impl From<crate::units::Celsius> for Arg {
 impl From<crate::units::Cores> for Arg {
     fn from(cores: crate::units::Cores) -> Self {
         Self::Cores(cores.0)
+    }
+}
+
+impl From<crate::units::Megahertz> for Arg {
+    fn from(clock: crate::units::Megahertz) -> Self {
+        Self::Megahertz(clock.0)
     }
 }
 

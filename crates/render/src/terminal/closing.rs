@@ -75,12 +75,28 @@ fn is_worth_saying(spot: &BlindSpot) -> bool {
 
 fn limits(changes: &[LimitChange], words: &Words<'_>) -> Vec<String> {
     let line = |change: &LimitChange| {
-        let text = texts::limit_changed(
-            change.built_in.to_string(),
+        let amount = |value| amount(&change.limit, value);
+        words.flowing(&texts::limit_changed(
+            amount(change.built_in),
             change.limit.as_str(),
-            change.value.to_string(),
-        );
-        words.flowing(&text)
+            amount(change.value),
+        ))
     };
     changes.iter().map(line).collect()
+}
+
+/// Returns the value of a limit with the unit that its name says.
+fn amount(limit: &str, value: f64) -> Arg {
+    let mut words = limit.rsplit('_').filter(|word| !matches!(*word, "min" | "max"));
+    match words.next() {
+        Some("s") => Arg::Seconds(value),
+        Some("percent") => Arg::Percent(value),
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "limits of memory are whole and positive"
+        )]
+        Some("bytes") => Arg::Bytes(value as u64),
+        _ => Arg::Raw(value.to_string()),
+    }
 }

@@ -9,6 +9,7 @@ use gpuwhy_model::verdict::{Finding, RuledOut, Verdict};
 use super::page::{Page, spaced};
 use super::who;
 use crate::texts::answer;
+use crate::values::NO_BREAK;
 use crate::words::{Words, cause_text, reader_text, signal_text};
 
 /// Columns before a line of the block.
@@ -107,5 +108,6 @@ pub(super) fn excluded_list(excluded: &[&RuledOut], words: &Words<'_>) -> String
             words.flowing(&answer::excluded(causes, signal_text(signal)))
         })
         .collect();
-    parts.join(" · ")
+    // No line begins with the point.
+    parts.join(&format!("{NO_BREAK}· "))
 }
