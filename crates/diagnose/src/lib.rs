@@ -12,6 +12,7 @@ mod pages;
 mod registry;
 mod rule;
 mod rules;
+mod statistics;
 /// Constructors of the texts that several rules share.
 mod shared_text {
     include!(concat!(env!("OUT_DIR"), "/text/shared.rs"));

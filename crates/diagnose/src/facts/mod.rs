@@ -5,6 +5,7 @@ pub(crate) mod culprit;
 pub(crate) mod idle;
 pub(crate) mod kernel_log;
 pub(crate) mod names;
+pub(crate) mod peers;
 pub(crate) mod run;
 pub(crate) mod team;
 pub(crate) mod waiting;
