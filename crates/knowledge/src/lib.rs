@@ -4,6 +4,7 @@
 
 mod card;
 mod clock_reason;
+mod link;
 mod nvml_error;
 mod owner;
 mod pattern;
@@ -15,6 +16,7 @@ mod xid;
 
 pub use card::{CardFact, card, cards};
 pub use clock_reason::{ClockReasonFact, clock_reason, clock_reasons};
+pub use link::{LinkFact, links, nvlink_bandwidth, pcie_bandwidth};
 pub use nvml_error::{NvmlErrorFact, nvml_error, nvml_errors};
 pub use owner::{job_variables, owner};
 pub use process_name::{rank_variables, role, role_of, runs_scripts};

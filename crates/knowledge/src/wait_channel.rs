@@ -14,6 +14,10 @@ pub enum Wait {
     Storage(&'static str),
     /// The NVIDIA driver.
     Driver,
+    /// Data of the network, from a connection that the program itself keeps.
+    Network,
+    /// Memory of the machine or of a control group: reclaim, the end of an out-of-memory state.
+    Memory,
     /// Somebody else's data or orders: a queue, a pipe, a lock, a timer.
     Queue,
 }
@@ -24,6 +28,8 @@ struct Channels {
     exceptions: List,
     storage: Vec<Storage>,
     driver: List,
+    network: List,
+    memory: List,
     queue: List,
 }
 
@@ -60,6 +66,12 @@ pub fn wait(function: &str) -> Option<Wait> {
     if is_one_of(function, &channels.driver.names) {
         return Some(Wait::Driver);
     }
+    if is_one_of(function, &channels.network.names) {
+        return Some(Wait::Network);
+    }
+    if is_one_of(function, &channels.memory.names) {
+        return Some(Wait::Memory);
+    }
     is_one_of(function, &channels.queue.names).then_some(Wait::Queue)
 }
 
@@ -79,6 +91,12 @@ mod tests {
         for pattern in &channels.driver.names {
             assert_eq!(wait(&plain(pattern)), Some(Wait::Driver), "{pattern}");
         }
+        for pattern in &channels.network.names {
+            assert_eq!(wait(&plain(pattern)), Some(Wait::Network), "{pattern}");
+        }
+        for pattern in &channels.memory.names {
+            assert_eq!(wait(&plain(pattern)), Some(Wait::Memory), "{pattern}");
+        }
         for pattern in &channels.queue.names {
             assert_eq!(wait(&plain(pattern)), Some(Wait::Queue), "{pattern}");
         }
@@ -96,6 +114,10 @@ mod tests {
             ("_nv043706rm", Some(Wait::Driver)),
             ("nvidia_ioctl", Some(Wait::Driver)),
             ("uvm_va_space_mm_shutdown", Some(Wait::Driver)),
+            ("wait_woken", Some(Wait::Network)),
+            ("tcp_recvmsg_locked", Some(Wait::Network)),
+            ("reclaim_throttle", Some(Wait::Memory)),
+            ("inet_csk_accept", Some(Wait::Queue)),
             ("futex_wait_queue", Some(Wait::Queue)),
             ("pipe_read", Some(Wait::Queue)),
             ("do_poll.constprop.0", Some(Wait::Queue)),
