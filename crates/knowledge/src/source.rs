@@ -32,7 +32,8 @@ mod tests {
         let cards = crate::cards().iter().map(|fact| &fact.sources);
         let errors = crate::nvml_errors().iter().map(|fact| &fact.sources);
         let reasons = crate::clock_reasons().iter().map(|fact| &fact.sources);
-        for sources in xids.chain(cards).chain(errors).chain(reasons) {
+        let drivers = crate::cuda_drivers().iter().map(|fact| &fact.sources);
+        for sources in xids.chain(cards).chain(errors).chain(reasons).chain(drivers) {
             assert!(!sources.is_empty());
             for key in sources {
                 assert!(source(key).is_some_and(|text| !text.is_empty()), "{key}");

@@ -42,6 +42,22 @@ pub struct Limits {
     pub full_memory_share_min: f64,
     /// A card with at most this much free memory is full.
     pub full_free_bytes_max: u64,
+    /// A program whose memory grows must have been watched for this long before that is a leak.
+    pub leak_span_s: f64,
+    /// A leak grows by at least this share of the card a minute.
+    pub leak_minute_share_min: f64,
+    /// A leak has grown by at least this share of the card.
+    pub leak_growth_share_min: f64,
+    /// A framework that takes memory by design takes at least this share of a card.
+    pub preallocated_share_min: f64,
+    /// A program that took its memory by design and needs little of it keeps its card busy at most this much.
+    pub preallocated_busy_percent_max: f64,
+    /// The CPU's window into a card's memory is full with this share of it used.
+    pub bar1_used_share_min: f64,
+    /// Screens and desktops below this amount of a card's memory are usual.
+    pub display_bytes_worth_naming: u64,
+    /// Screens and desktops below this share of a card's memory take little of a card that nobody computes on.
+    pub display_share_worth_naming: f64,
     /// A card that is held this long without work is reserved idle.
     pub idle_reserved_s: f64,
     /// A process with less processor time does nothing.
