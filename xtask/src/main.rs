@@ -8,6 +8,7 @@ mod demo;
 mod full;
 mod generate;
 mod metadata;
+mod on_gpu;
 mod prerequisites;
 mod scenarios;
 mod tally;
@@ -15,13 +16,15 @@ mod test;
 mod versus;
 mod workspace;
 
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Duration;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 
 use crate::scenarios::Selection;
-use crate::workspace::Workspace;
+use crate::workspace::{Profile, Workspace};
 
 #[derive(Debug, Parser)]
 #[command(
@@ -83,6 +86,26 @@ enum Task {
         /// Only this scenario, or this cause with its near misses
         #[arg(long)]
         only: Option<String>,
+    },
+    /// See what gpuwhy says of known loads on a real card
+    OnGpu {
+        /// Only put everything that is needed into a folder, to be run where the card is
+        #[arg(long)]
+        pack: bool,
+        /// The gpuwhy to try; without it the one of this workspace is built
+        #[arg(long)]
+        gpuwhy: Option<PathBuf>,
+        /// Where results go
+        #[arg(long, default_value = "target/on-gpu-results")]
+        out: PathBuf,
+    },
+    /// Keep the first card busy in a known way
+    #[command(name = "__on-gpu-load", hide = true)]
+    OnGpuLoad {
+        /// How
+        load: on_gpu::load::Load,
+        /// For how many seconds
+        seconds: u64,
     },
     /// Measure what gpuwhy costs, beside other tools
     Bench {
@@ -146,6 +169,15 @@ fn run(task: Task) -> Result<bool> {
             let count = count.map_or_else(versus::once_each, Ok)?;
             versus::run(&workspace, &Selection { seed, count, only })?.holds()
         }
+        Task::OnGpu { pack, gpuwhy, out } => {
+            let written = if pack { on_gpu::pack(&workspace)? } else { on_gpu_results(&workspace, gpuwhy, &out)? };
+            println!("{}", written.display());
+            true
+        }
+        Task::OnGpuLoad { load, seconds } => {
+            on_gpu::load::run(load, Duration::from_secs(seconds))?;
+            true
+        }
         Task::Bench { what: Bench::Once } => bench::once::run(&workspace)?.0,
         Task::Measure { memory, command } => {
             bench::measure::print(&command, memory)?;
@@ -153,4 +185,13 @@ fn run(task: Task) -> Result<bool> {
         }
     };
     Ok(is_good)
+}
+
+/// Tries known loads on this machine's card with the given gpuwhy, or with the one of the workspace.
+fn on_gpu_results(workspace: &Workspace, gpuwhy: Option<PathBuf>, out: &Path) -> Result<PathBuf> {
+    if let Some(gpuwhy) = gpuwhy {
+        return on_gpu::run(&gpuwhy, out);
+    }
+    workspace.build(Profile::Release)?;
+    on_gpu::run(&workspace.program(Profile::Release, "gpuwhy"), out)
 }

@@ -14,6 +14,8 @@ const ALLOWED: &[(&str, &str)] = &[
     ("crates/lab/src/state/map.rs", "maps memory that processes of a box share"),
     ("crates/lab/nvml/src", "is the driver's C library of an emulated box"),
     ("crates/lab/nvml/tests", "calls that library as C callers do"),
+    ("xtask/src/on_gpu/calls.rs", "times calls of the driver's C library"),
+    ("xtask/src/on_gpu/cuda.rs", "calls the CUDA driver's C library"),
     ("xtask/src/bench/usage.rs", "asks the kernel what the measured program used"),
 ];
 
