@@ -62,6 +62,25 @@ pub struct CardFact {
     pub notes: String,
 }
 
+impl CardFact {
+    /// Returns whether the links between cards are wired on the board, so that all of them should be up; other products
+    /// need a bridge, and are well without one.
+    pub fn has_wired_links(&self) -> bool {
+        let is_on_a_baseboard = ["SXM", "H20 ", "H20-", "GB200", "GB300"].iter().any(|word| self.name.contains(word));
+        self.nvlink_links.is_some_and(|links| links > 0) && is_on_a_baseboard
+    }
+
+    /// Returns whether card and processor are joined by a chip-to-chip link, so that PCIe tells nothing of the card.
+    pub fn is_joined_to_its_processor(&self) -> bool {
+        ["GH200", "GB200", "GB300", "GB10"].iter().any(|product| self.name.starts_with(product))
+    }
+
+    /// Returns whether the card is of the Ampere generation or later.
+    pub fn is_ampere_or_later(&self) -> bool {
+        self.compute_capability.parse().is_ok_and(|capability: f64| capability >= 8.0)
+    }
+}
+
 /// Reads source keys; one of them has a blank inside.
 fn sources<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
     let text = String::deserialize(deserializer)?;
@@ -120,6 +139,20 @@ mod tests {
         }
         assert_eq!(card("Graphics Device"), None);
         assert_eq!(card("NVIDIA RTX 4000 SFF Ada Generation"), None);
+    }
+
+    #[test]
+    fn products_differ_in_their_links() {
+        let fact = |name: &str| card(name).unwrap();
+        for name in ["NVIDIA A100-SXM4-80GB", "NVIDIA H100 80GB HBM3", "NVIDIA H200", "NVIDIA H20", "NVIDIA GB200"] {
+            assert!(fact(name).has_wired_links(), "{name}");
+        }
+        for name in ["NVIDIA A100 80GB PCIe", "NVIDIA H200 NVL", "NVIDIA GeForce RTX 3090", "NVIDIA L40S"] {
+            assert!(!fact(name).has_wired_links(), "{name}");
+        }
+        assert!(fact("NVIDIA GH200 480GB").is_joined_to_its_processor());
+        assert!(!fact("NVIDIA B200").is_joined_to_its_processor());
+        assert!(fact("NVIDIA L4").is_ampere_or_later() && !fact("Tesla T4").is_ampere_or_later());
     }
 
     #[test]

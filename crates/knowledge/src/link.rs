@@ -20,6 +20,8 @@ pub struct LinkFact {
     pub lanes: String,
     /// What it carries one way, in 10^9 bytes a second, all links of a card together.
     pub usable_gb_s_one_way: f64,
+    /// Packets that a healthy PCIe lane may send again in a minute, at most.
+    pub replays_per_lane_minute: Option<f64>,
     /// What else one must know.
     pub note: String,
     /// Source keys.
@@ -43,6 +45,13 @@ pub fn pcie_bandwidth(generation: u32, lanes: u32) -> Option<BytesPerSecond> {
     Some(BytesPerSecond(fact.usable_gb_s_one_way * 1e9 * f64::from(lanes) / LANES))
 }
 
+/// Returns how many packets a healthy PCIe link of a generation with so many lanes may send again in a minute.
+pub fn pcie_replays_per_minute(generation: u32, lanes: u32) -> Option<f64> {
+    let generation = generation.to_string();
+    let fact = links().iter().find(|fact| fact.kind == "pcie" && fact.generation == generation)?;
+    fact.replays_per_lane_minute.map(|per_lane| (per_lane * f64::from(lanes)).ceil())
+}
+
 /// Returns what all links between cards of a generation together carry one way, on the card of that generation that
 /// has the most.
 pub fn nvlink_bandwidth(generation: u32) -> Option<BytesPerSecond> {
@@ -53,7 +62,7 @@ pub fn nvlink_bandwidth(generation: u32) -> Option<BytesPerSecond> {
 
 #[cfg(test)]
 mod tests {
-    use super::{links, nvlink_bandwidth, pcie_bandwidth};
+    use super::{links, nvlink_bandwidth, pcie_bandwidth, pcie_replays_per_minute};
     use crate::source;
 
     #[test]
@@ -62,6 +71,7 @@ mod tests {
         let half = pcie_bandwidth(4, 8).unwrap();
         assert!((full.0 - 31.5e9).abs() < 1.0 && (half.0 - 15.75e9).abs() < 1.0);
         assert_eq!(pcie_bandwidth(9, 16), None);
+        assert_eq!([1, 3, 5].map(|generation| pcie_replays_per_minute(generation, 16)), [3.0, 8.0, 31.0].map(Some));
         assert!((nvlink_bandwidth(4).unwrap().0 - 450e9).abs() < 1.0);
     }
 

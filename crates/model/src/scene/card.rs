@@ -71,6 +71,8 @@ pub struct Card {
     pub performance_state: Reading<u32>,
     /// Every reason bit that was seen in the window.
     pub clock_reasons: Reading<ClockReasons>,
+    /// The reason bits that were seen at more than half of the looks: a change of the P-state may set one for a moment.
+    pub lasting_clock_reasons: Reading<ClockReasons>,
     /// Share of the window in which each reason lowered the clocks, by the counters.
     pub reason_shares: ReasonShares,
     /// Share of the window in which the card was held back, by its own account.

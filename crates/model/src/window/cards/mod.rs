@@ -155,6 +155,7 @@ fn over_window(looks: &[Look<'_>], span: Span, library: Option<&Absence>) -> Opt
         },
         performance_state: newest(looks, |card| &card.performance_state),
         clock_reasons: reasons_seen(looks),
+        lasting_clock_reasons: lasting_reasons(looks),
         reason_shares: ReasonShares {
             software_power_cap: reason_share(looks, |card| &card.reason_counters.software_power_cap_ns),
             sync_boost: reason_share(looks, |card| &card.reason_counters.sync_boost_ns),
@@ -293,6 +294,16 @@ fn reasons_seen(looks: &[Look<'_>]) -> Reading<ClockReasons> {
         .filter_map(|(_, card)| card.clock_reasons.known())
         .fold(0, |bits, reasons| bits | reasons.0);
     newest.map(|_| ClockReasons(seen))
+}
+
+/// Returns the reason bits that more than half of the looks saw.
+fn lasting_reasons(looks: &[Look<'_>]) -> Reading<ClockReasons> {
+    let seen: Vec<u64> =
+        looks.iter().filter_map(|(_, card)| card.clock_reasons.known()).map(|reasons| reasons.0).collect();
+    let is_lasting =
+        |bit: &u64| seen.iter().filter(|reasons| *reasons & bit != 0).count() * 2 > seen.len();
+    let lasting = (0..u64::BITS).map(|place| 1 << place).filter(is_lasting).fold(0, |bits, bit| bits | bit);
+    newest(looks, |card| &card.clock_reasons).map(|_| ClockReasons(lasting))
 }
 
 fn reason_share(looks: &[Look<'_>], pick: fn(&CardSample) -> &Reading<u64>) -> Reading<Share> {
