@@ -1,5 +1,7 @@
 //! `cargo xtask demo`: a box of four cards, what gpuwhy says about it, and whether that is right.
 
+mod words;
+
 use std::io::IsTerminal as _;
 use std::time::Duration;
 
@@ -10,6 +12,7 @@ use gpuwhy_model::cause::Cause;
 use gpuwhy_model::report::{Report, ReportFinding};
 use gpuwhy_model::verdict::CardState;
 
+use self::words::Words;
 use crate::boxes;
 use crate::scenarios::{case, named};
 use crate::workspace::{Profile, Workspace};
@@ -23,7 +26,6 @@ const WINDOW: Duration = Duration::from_secs(5);
 /// What one card of the box is for.
 struct Card {
     index: u32,
-    story: &'static str,
     /// Who lives on it, by the name in the scenario.
     member: Option<&'static str>,
     state: CardState,
@@ -41,26 +43,23 @@ impl Card {
 const CARDS: &[Card] = &[
     Card {
         index: 0,
-        story: "alice trains; her data come from a slow disk",
         member: Some("starved-run"),
         state: CardState::Busy,
         cause: Some(Cause::StarvedByStorage),
     },
     Card {
         index: 1,
-        story: "bob's run died; a child of it still holds the memory",
         member: Some("dead-run"),
         state: CardState::Held,
         cause: Some(Cause::VramHeldByDeadProcess),
     },
     Card {
         index: 2,
-        story: "a serving process that computes as fast as the card can",
         member: Some("busy-server"),
         state: CardState::Busy,
         cause: Some(Cause::ComputeSaturated),
     },
-    Card { index: 3, story: "nobody uses it", member: None, state: CardState::Free, cause: None },
+    Card { index: 3, member: None, state: CardState::Free, cause: None },
 ];
 
 /// Builds, brings the box up, shows what gpuwhy says in a language (none: the locale's), and judges it.
@@ -68,21 +67,22 @@ const CARDS: &[Card] = &[
 /// # Errors
 /// Fails when something cannot be built or the box does not come up.
 pub(crate) fn run(workspace: &Workspace, language: Option<&str>) -> Result<bool> {
-    println!("building");
+    let words = Words::of(language);
+    println!("{}", words.building);
     workspace.build(Profile::Development)?;
     boxes::clear_left_over()?;
     let drawn = named("demo")?.draw(SEED)?;
     let directory = boxes::fresh_path("demo");
-    println!("bringing up an emulated box with four cards; all but the cards is real:");
-    for card in CARDS {
-        println!("  GPU {}: {}", card.index, card.story);
+    println!("{}", words.bringing_up);
+    for (card, story) in CARDS.iter().zip(words.stories) {
+        println!("  GPU {}: {story}", card.index);
     }
     let mut running = drawn.start(&directory).context("the box did not come up")?;
     for inability in &running.status().cannot_show {
-        println!("  not here: {}", without_stop(inability));
+        println!("  {} {}", words.not_here, without_stop(inability));
     }
     if !running.shows(Ability::SlowDisk) && running.shows(Ability::Store) {
-        println!("  instead: the slow disk is a slow FUSE file system");
+        println!("  {}", words.slow_store);
     }
     show(workspace, &running, language)?;
     let output = case::ask(workspace, &mut running, WINDOW.as_secs_f64())?;
@@ -93,11 +93,12 @@ pub(crate) fn run(workspace: &Workspace, language: Option<&str>) -> Result<bool>
     boxes::remove(&directory)?;
     println!();
     for line in &wrong {
-        println!("wrong: {line}");
+        println!("{} {line}", words.wrong);
     }
     if wrong.is_empty() {
         let shown = CARDS.iter().filter(|card| !card.is_left_out(&left_out)).count();
-        println!("{shown} of {} cards shown, all named right: state, cause and culprit", CARDS.len());
+        println!("{} {shown}/{}", words.all_right, CARDS.len());
+        println!("{}", words.try_yourself);
     }
     Ok(wrong.is_empty())
 }
