@@ -4,6 +4,7 @@ use gpuwhy_model::process::Pid;
 use gpuwhy_model::sample::KernelFact;
 
 use super::address::pci_address;
+use super::out_of_memory::out_of_memory;
 use super::xid::xid;
 
 /// Returns what a line says; none where it says nothing that rules ask for.
@@ -17,6 +18,9 @@ pub fn fact(text: &str) -> Option<KernelFact> {
     }
     if let Some(hung) = hung_task(text) {
         return Some(hung);
+    }
+    if let Some(killed) = out_of_memory(text) {
+        return Some(killed);
     }
     let lower = text.to_ascii_lowercase();
     if is_rpc_timeout(&lower) {

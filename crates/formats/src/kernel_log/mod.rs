@@ -2,6 +2,7 @@
 
 mod address;
 mod facts;
+mod out_of_memory;
 mod record;
 mod relevance;
 mod xid;

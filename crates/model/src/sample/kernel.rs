@@ -56,6 +56,18 @@ pub enum KernelFact {
         #[serde(default)]
         waits_for_io: bool,
     },
+    /// A process was ended for want of memory.
+    OutOfMemory {
+        /// Its name.
+        name: String,
+        /// Its number.
+        pid: Pid,
+        /// Whether a control group was short of memory, and not the machine.
+        of_group: bool,
+        /// The control group that was short, where the line names it.
+        #[serde(default)]
+        group: Option<String>,
+    },
     /// The card's own processor did not answer a call of the driver.
     RpcTimeout,
     /// The kernel refused the driver's module for its signature.
