@@ -90,6 +90,48 @@ pub struct Limits {
     pub run_delay_share_min: f64,
     /// Processor pressure from here on supports a cause.
     pub cpu_pressure_share_notice: f64,
+    /// A thread with this much processor time never rests.
+    pub hot_thread_cores_min: f64,
+    /// Beside a hot thread, the other threads of the program have no more processor time than this.
+    pub other_threads_cores_max: f64,
+    /// A card that is busy for less than this waits between its kernels, even where samples show no gap.
+    pub host_code_busy_percent_max: f64,
+    /// Input over the network at this share of what the link carries fills it.
+    pub network_link_share_min: f64,
+    /// Fewer bytes a second over the network are no input.
+    pub network_input_bytes_min: f64,
+    /// A PCIe link that is used for this share of what it carries holds the work back.
+    pub transfer_link_share_min: f64,
+    /// A pause for saving the state is at least this long.
+    pub checkpoint_dip_s_min: f64,
+    /// A pause for saving the state is at most this long.
+    pub checkpoint_dip_s_max: f64,
+    /// A run that saves its state writes at least so many bytes a second while the card rests.
+    pub checkpoint_write_bytes_min: f64,
+    /// Pauses that cost a smaller share of the time are not worth naming.
+    pub checkpoint_share_min: f64,
+    /// A card with too little work has at most this much kernel time.
+    pub small_batch_busy_percent_max: f64,
+    /// A card with too little work has at most this share of its memory used at its peak.
+    pub small_batch_memory_share_max: f64,
+    /// A machine with less than this share of its memory left is short of it.
+    pub host_memory_available_share_max: f64,
+    /// A machine on which all work waits for memory for this share of the time is short of it.
+    pub memory_full_pressure_share_min: f64,
+    /// Memory pressure from here on supports a cause.
+    pub memory_some_pressure_share_min: f64,
+    /// So many page faults a second that wait for a disk slow a program down.
+    pub major_faults_per_s_min: f64,
+    /// So many pages a second to or from swap are swapping.
+    pub swap_pages_per_s_min: f64,
+    /// Shared memory of which no more than this share is free is full.
+    pub shared_memory_free_share_max: f64,
+    /// Shared memory with no more than so many free bytes is full.
+    pub shared_memory_free_bytes_max: u64,
+    /// Shared memory that a container gets when nobody asks for more.
+    pub shared_memory_default_bytes: u64,
+    /// A limit of a control group of which this share is used is nearly reached.
+    pub group_limit_share_min: f64,
     /// A library start that takes longer is slow.
     pub init_slow_s: f64,
     /// Kernel lines older than this say nothing about now.
