@@ -32,6 +32,46 @@ pub struct Limits {
     pub slowed_share_max: f64,
     /// A busy card that draws less than this share of its power limit does little work.
     pub false_busy_power_share_max: f64,
+    /// A resting card draws about this share of its power limit, where no equal card shows it.
+    pub idle_power_share: f64,
+    /// A card whose memory interface is active for this much of the time is bound by it.
+    pub dram_bound_percent_min: f64,
+    /// A card bound by its memory draws at most this share of its power limit, where nothing better tells.
+    pub memory_bound_power_share_max: f64,
+    /// A card bound by its memory uses its matrix units at most this much.
+    pub tensor_low_percent_max: f64,
+    /// A program that takes part in filling a card works on it at least this much.
+    pub contention_percent_min: f64,
+    /// Kernels that fill at most this much of the multiprocessors leave a card nearly empty.
+    pub few_multiprocessors_percent_max: f64,
+    /// Kernels that fill at least this much of the multiprocessors use a card well enough.
+    pub half_multiprocessors_percent_min: f64,
+    /// Kernels on few multiprocessors draw at most this share of what lies between rest and the power limit.
+    pub few_multiprocessors_power_share_max: f64,
+    /// A card that waits for launches between many small kernels draws at most this share of its power limit.
+    pub launch_power_share_max: f64,
+    /// A link used for this share of what it carries holds an exchange back.
+    pub exchange_link_share_min: f64,
+    /// A link used for less than this share of what it carries does not hold an exchange back.
+    pub exchange_link_share_notice: f64,
+    /// A card that exchanges most of the time draws at most this share of its power limit.
+    pub exchange_power_share_max: f64,
+    /// A link over which at most so many bytes a second go is quiet.
+    pub quiet_link_bytes: u64,
+    /// Members of a job that wait for each other without moving for this long hang.
+    pub hang_s: f64,
+    /// A card whose kernel waits for ever has at least this much kernel time.
+    pub hang_busy_percent_min: f64,
+    /// A card whose kernel waits for ever draws at most this share of its power limit.
+    pub hang_power_share_max: f64,
+    /// A member of a job that differs from the others by this share is the odd one.
+    pub member_difference_share_min: f64,
+    /// A card whose clock lies below that of the others by this share is slower.
+    pub member_clock_difference_share_min: f64,
+    /// A job that uses none of this share of its cards has the wrong number of processes.
+    pub unused_cards_share_min: f64,
+    /// A job younger than this may still be starting its processes.
+    pub job_start_s: f64,
     /// Memory below this amount is not worth naming.
     pub held_bytes_worth_naming: u64,
     /// Memory below this share of its card is not worth naming.
