@@ -130,6 +130,8 @@ pub struct Limits {
     pub run_delay_share_min: f64,
     /// Processor pressure from here on supports a cause.
     pub cpu_pressure_share_notice: f64,
+    /// A hypervisor that takes this share of processor time is felt.
+    pub steal_share_min: f64,
     /// A thread with this much processor time never rests.
     pub hot_thread_cores_min: f64,
     /// Beside a hot thread, the other threads of the program have no more processor time than this.
@@ -164,9 +166,9 @@ pub struct Limits {
     pub major_faults_per_s_min: f64,
     /// So many pages a second to or from swap are swapping.
     pub swap_pages_per_s_min: f64,
-    /// Shared memory of which no more than this share is free is full.
+    /// Shared memory of which no more than this share is free may be full.
     pub shared_memory_free_share_max: f64,
-    /// Shared memory with no more than so many free bytes is full.
+    /// It is, if no more than so many bytes of it are free.
     pub shared_memory_free_bytes_max: u64,
     /// Shared memory that a container gets when nobody asks for more.
     pub shared_memory_default_bytes: u64,
