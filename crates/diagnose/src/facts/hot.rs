@@ -15,6 +15,10 @@ pub(crate) struct OwnThreads {
     pub(crate) name: String,
     /// How many ran nearly all the time.
     pub(crate) hot: usize,
+    /// Whether the busiest is the main thread.
+    pub(crate) is_main: bool,
+    /// Share of time in which the busiest but one ran; none where only the main thread could be seen.
+    pub(crate) next: Option<f64>,
 }
 
 impl OwnThreads {
@@ -26,18 +30,20 @@ impl OwnThreads {
 
 /// Returns what the own threads of a process did; none when that could not be seen.
 pub(crate) fn own_threads(process: &Process, limits: &Limits) -> Option<OwnThreads> {
-    let main = main_thread_ran(process).map(|ran| (process.name.clone(), ran));
+    let main = main_thread_ran(process).map(|ran| (process.name.clone(), ran, true));
     let others = process.threads.known().into_iter().flatten().filter(|thread| {
         let is_main = thread.tid == process.key.pid;
         let is_own = !names::is_loading_thread(&thread.name)
             && (names::is_thread_that_gives_work(&thread.name) || !names::is_driving_thread(&thread.name));
         is_own && !is_main
     });
-    let others = others.filter_map(|thread| Some((thread.name.clone(), thread.cores.known()?.0)));
-    let all: Vec<(String, f64)> = main.into_iter().chain(others).collect();
-    let hot = all.iter().filter(|(_, ran)| *ran >= limits.hot_thread_cores_min).count();
-    let (name, hottest) = all.into_iter().max_by(|one, other| one.1.total_cmp(&other.1))?;
-    Some(OwnThreads { hottest, name, hot })
+    let others = others.filter_map(|thread| Some((thread.name.clone(), thread.cores.known()?.0, false)));
+    let mut all: Vec<(String, f64, bool)> = main.into_iter().chain(others).collect();
+    all.sort_by(|one, other| other.1.total_cmp(&one.1));
+    let hot = all.iter().filter(|(_, ran, _)| *ran >= limits.hot_thread_cores_min).count();
+    let next = process.threads.is_known().then(|| all.get(1).map_or(0.0, |(_, ran, _)| *ran));
+    let (name, hottest, is_main) = all.into_iter().next()?;
+    Some(OwnThreads { hottest, name, hot, is_main, next })
 }
 
 #[cfg(test)]
@@ -79,6 +85,7 @@ mod tests {
         ];
         let own = own_threads(&process(threads), &Limits::default()).unwrap();
         assert!(own.is_one_hot() && own.name == "python3" && (own.hottest - 0.97).abs() < 1e-9);
+        assert!(own.is_main && (own.next.unwrap() - 0.1).abs() < 1e-9);
     }
 
     #[test]

@@ -13,6 +13,10 @@ use super::waiting::{Places, Waiting};
 
 /// A thread that does less than this does not load data.
 const TAKES_PART_SHARE: f64 = 0.1;
+/// A child that writes so many bytes a second elsewhere than to storage may hand batches over.
+const HANDS_OVER_BYTES_PER_S: f64 = 65_536.0;
+/// A child with so much shared memory in use may hand batches over in it.
+const HANDS_OVER_SHARED_BYTES: u64 = 1 << 20;
 
 /// How a run brings data to its card.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,6 +44,17 @@ pub(crate) struct Team<'scene> {
     pub(crate) computing: Vec<&'scene Process>,
     pub(crate) kind: LoaderKind,
     pub(crate) loaders: Vec<Loader<'scene>>,
+    /// Whether something beside their being children says that they load: a name, or what they hand over.
+    pub(crate) is_known_to_load: bool,
+    /// Whether a child of the same program was active and left out, since nothing says that it feeds the program.
+    pub(crate) has_own_background: bool,
+}
+
+/// The processes that may load data, and what is known of it.
+struct Children<'scene> {
+    loading: Vec<&'scene Process>,
+    is_known_to_load: bool,
+    has_own_background: bool,
 }
 
 impl<'scene> Team<'scene> {
@@ -50,22 +65,23 @@ impl<'scene> Team<'scene> {
             return None;
         }
         let places = Places::default();
-        let loading: Vec<&Process> = loading_processes(scene, holders, &computing)
-            .into_iter()
-            .filter(|process| was_there_all_the_time(scene, process))
-            .collect();
+        let Children { loading, is_known_to_load, has_own_background } =
+            loading_processes(scene, holders, &computing);
+        let team = |computing, kind, loaders| {
+            Some(Self { computing, kind, loaders, is_known_to_load, has_own_background })
+        };
         let by_process =
             taking_part(loading.iter().filter_map(|process| busiest(process, &places)).collect());
         if !by_process.is_empty() {
-            return Some(Self { computing, kind: LoaderKind::Processes, loaders: by_process });
+            return team(computing, LoaderKind::Processes, by_process);
         }
         let by_thread: Vec<Loader<'_>> =
             computing.iter().flat_map(|process| loading_threads(process, &places)).collect();
         if !by_thread.is_empty() {
-            return Some(Self { computing, kind: LoaderKind::Threads, loaders: by_thread });
+            return team(computing, LoaderKind::Threads, by_thread);
         }
         let loaders = computing.iter().filter_map(|process| main_thread(process, &places)).collect();
-        Some(Self { computing, kind: LoaderKind::MainThread, loaders })
+        team(computing, LoaderKind::MainThread, loaders)
     }
 
     /// Returns how often the loaders were looked at; one that started late was looked at less often.
@@ -130,7 +146,7 @@ fn loading_processes<'scene>(
     scene: &'scene Scene,
     holders: &[Holder<'scene>],
     computing: &[&'scene Process],
-) -> Vec<&'scene Process> {
+) -> Children<'scene> {
     let holds_a_card: BTreeSet<Pid> =
         scene.workloads.iter().flat_map(|workload| workload.gpu_processes.iter().copied()).collect();
     let computes: BTreeSet<Pid> = computing.iter().map(|process| process.key.pid).collect();
@@ -148,10 +164,44 @@ fn loading_processes<'scene>(
     if below.is_empty() {
         below = shared_loaders(scene, holders).filter(may_load).collect();
     }
+    below.retain(|process| was_there_all_the_time(scene, process));
     below.sort_by_key(|process| process.key.pid);
     below.dedup_by_key(|process| process.key.pid);
-    let named: Vec<&Process> = below.iter().copied().filter(|process| is_named_loader(process)).collect();
-    if named.is_empty() { below } else { named }
+    children(below)
+}
+
+/// Chooses the loaders among the children of a program: those that are named so, else those that hand something over,
+/// else several that are active.
+///
+/// One active child of which nothing more is known may as well do the program's own background work.
+fn children(below: Vec<&Process>) -> Children<'_> {
+    let only = |wanted: fn(&Process) -> bool| -> Vec<&Process> {
+        below.iter().copied().filter(|process| wanted(process)).collect()
+    };
+    for known in [only(is_named_loader), only(hands_over)] {
+        if !known.is_empty() {
+            return Children { loading: known, is_known_to_load: true, has_own_background: false };
+        }
+    }
+    let is_background = only(is_active).len() == 1;
+    let loading = if is_background { Vec::new() } else { below };
+    Children { loading, is_known_to_load: false, has_own_background: is_background }
+}
+
+/// Returns whether a child seems to hand batches over: through a pipe, or in shared memory.
+fn hands_over(process: &Process) -> bool {
+    let writes = process
+        .io
+        .known()
+        .is_some_and(|io| io.written_chars.0 - io.written_bytes.0 >= HANDS_OVER_BYTES_PER_S);
+    let shares = process.shared_resident.known().is_some_and(|bytes| bytes.0 >= HANDS_OVER_SHARED_BYTES);
+    (writes || shares) && is_active(process)
+}
+
+/// Returns whether a process did something, or waited for storage, in a notable part of the window.
+fn is_active(process: &Process) -> bool {
+    let ran = process.cores.known().map_or(0.0, |cores| cores.0);
+    process.states.running + process.states.blocked >= TAKES_PART_SHARE || ran >= TAKES_PART_SHARE
 }
 
 /// Returns whether a process below a computing one runs the same program: a fork of it, or a worker that it spawned.
@@ -204,7 +254,8 @@ pub(crate) fn main_thread_ran(process: &Process) -> Option<f64> {
 
 /// Leaves out loaders that did nothing while others did something: those of another phase of the run.
 fn taking_part(loaders: Vec<Loader<'_>>) -> Vec<Loader<'_>> {
-    let takes_part = |loader: &Loader<'_>| loader.waiting.occupied() >= TAKES_PART_SHARE;
+    let takes_part =
+        |loader: &Loader<'_>| loader.waiting.occupied() + loader.waiting.network >= TAKES_PART_SHARE;
     if loaders.iter().any(takes_part) {
         return loaders.into_iter().filter(takes_part).collect();
     }
@@ -239,7 +290,7 @@ fn is_named_loader(process: &Process) -> bool {
     names::is_loader(process) || names.into_iter().any(names::is_loading_thread)
 }
 
-/// Returns the thread of a loading process that does most.
+/// Returns the thread of a loading process that does most; where none does much, the one that waits most for the network.
 fn busiest<'scene>(process: &'scene Process, places: &Places<'scene>) -> Option<Loader<'scene>> {
     let main = main_thread(process, places);
     let threads = process.threads.known().into_iter().flatten();
@@ -247,7 +298,13 @@ fn busiest<'scene>(process: &'scene Process, places: &Places<'scene>) -> Option<
     main.into_iter()
         .chain(threads)
         .filter(|loader| loader.waiting.looks > 0)
-        .max_by(|one, other| one.waiting.occupied().total_cmp(&other.waiting.occupied()))
+        .max_by(|one, other| weight(&one.waiting).total_cmp(&weight(&other.waiting)))
+}
+
+/// Returns by how much a thread tells what its process does.
+fn weight(waiting: &Waiting<'_>) -> f64 {
+    let occupied = waiting.occupied();
+    if occupied >= TAKES_PART_SHARE { 1.0 + occupied } else { waiting.network }
 }
 
 /// Returns the threads of a computing process, beside its main one, that take part in loading.

@@ -31,6 +31,10 @@ pub(crate) struct Waiting<'scene> {
     pub(crate) storage: f64,
     /// Waited inside the NVIDIA driver.
     pub(crate) driver: f64,
+    /// Waited for data of a network connection.
+    pub(crate) network: f64,
+    /// Waited for memory: the kernel made room first.
+    pub(crate) memory: f64,
     /// Ran or wanted to run.
     pub(crate) processor: f64,
     /// The storage function in which it waited most often.
@@ -62,6 +66,7 @@ impl<'scene> Waiting<'scene> {
         places: &Places<'scene>,
     ) -> Self {
         let (mut seen_in_storage, mut seen_in_driver, mut channel) = (0, 0, None);
+        let (mut seen_in_network, mut seen_in_memory) = (0, 0);
         for place in channels {
             match places.wait(&place.name) {
                 Some(Wait::Storage(_)) => {
@@ -69,18 +74,21 @@ impl<'scene> Waiting<'scene> {
                     channel = channel.or(Some(place.name.as_str()));
                 }
                 Some(Wait::Driver) => seen_in_driver += place.seen,
+                Some(Wait::Network) => seen_in_network += place.seen,
+                Some(Wait::Memory) => seen_in_memory += place.seen,
                 Some(Wait::Queue) | None => {}
             }
         }
         let share = |seen: usize| if states.n == 0 { 0.0 } else { (seen as f64 / states.n as f64).min(1.0) };
         let in_storage = share(seen_in_storage);
-        let driver = share(seen_in_driver);
+        let (driver, memory) = (share(seen_in_driver), share(seen_in_memory));
         // Blocked without a readable place: not the driver, so it is taken for storage.
-        let blocked_elsewhere = (states.blocked - in_storage - driver).max(0.0);
+        let blocked_elsewhere = (states.blocked - in_storage - driver - memory).max(0.0);
         let storage = (in_storage + blocked_elsewhere).min(1.0);
         let used = cores.unwrap_or(0.0) + run_delay.unwrap_or(0.0);
         let processor = states.running.max(used).min((1.0 - storage).max(0.0));
-        Self { looks: states.n, storage, driver, processor, channel }
+        let network = share(seen_in_network).min((1.0 - storage - processor).max(0.0));
+        Self { looks: states.n, storage, driver, network, memory, processor, channel }
     }
 
     /// Returns the share of time in which it did something or waited for storage.
@@ -115,6 +123,23 @@ mod tests {
         let thread = thread(states, "request_wait_answer", 8);
         let waiting = Waiting::of_thread(&thread, &Places::default());
         assert!((waiting.storage - 0.8).abs() < 1e-9);
+    }
+
+    #[test]
+    fn sleeping_in_a_connection_is_waiting_for_the_network() {
+        let states = StateShares { n: 10, sleeping: 0.9, running: 0.1, ..StateShares::default() };
+        let thread = thread(states, "wait_woken", 9);
+        let waiting = Waiting::of_thread(&thread, &Places::default());
+        assert!((waiting.network - 0.9).abs() < 1e-9 && waiting.storage.abs() < 1e-9);
+        assert!((waiting.occupied() - 0.1).abs() < 1e-9);
+    }
+
+    #[test]
+    fn blocked_until_the_kernel_made_room_is_not_waiting_for_storage() {
+        let states = StateShares { n: 10, blocked: 0.7, sleeping: 0.3, ..StateShares::default() };
+        let thread = thread(states, "reclaim_throttle", 7);
+        let waiting = Waiting::of_thread(&thread, &Places::default());
+        assert!((waiting.memory - 0.7).abs() < 1e-9 && waiting.storage.abs() < 1e-9);
     }
 
     #[test]
