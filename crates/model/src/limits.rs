@@ -174,6 +174,32 @@ pub struct Limits {
     pub shared_memory_default_bytes: u64,
     /// A limit of a control group of which this share is used is nearly reached.
     pub group_limit_share_min: f64,
+    /// Heat that lowers the clocks for more than this share of time is a finding; less is a note.
+    pub heat_share_min: f64,
+    /// A power limit below this share of the default, or of what was asked for, is lowered.
+    pub power_limit_share_min: f64,
+    /// Members of one job on healthy cards run at least at this share of each other's clock.
+    pub peer_clock_share_min: f64,
+    /// A card under load runs at least at this share of its highest clock, unless a reason is given.
+    pub low_clocks_share_max: f64,
+    /// The same for cards whose highest clock is a boost that load never reaches.
+    pub boost_clocks_share_max: f64,
+    /// A PCIe link that carries at least this share of what it could is worth looking at.
+    pub pcie_traffic_share_notice: f64,
+    /// So many damaged packets a second on an `NVLink` matter.
+    pub nvlink_crc_per_s_min: f64,
+    /// So many packets that an `NVLink` sent again in a look matter.
+    pub nvlink_replays_min: u64,
+    /// An error of a program that is older hurts nobody now.
+    pub program_error_recent_s: f64,
+    /// So many corrected memory errors a second are a storm.
+    pub ecc_corrected_per_s_min: f64,
+    /// So many times the corrected memory errors of the other cards are far above them.
+    pub ecc_corrected_peers_ratio: f64,
+    /// Fewer corrected memory errors since the driver was loaded are not worth naming.
+    pub ecc_corrected_worth_naming: u64,
+    /// A card at this temperature in degrees Celsius needs its fan.
+    pub fan_needed_c: f64,
     /// A library start that takes longer is slow.
     pub init_slow_s: f64,
     /// Kernel lines older than this say nothing about now.
