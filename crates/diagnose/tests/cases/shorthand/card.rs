@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use gpuwhy_model::process::Pid;
 use gpuwhy_model::reading::{Failure, Reading};
-use gpuwhy_model::sample::{CardMemory, ClientKind, ClockReasons, PowerLimits};
+use gpuwhy_model::sample::{CardKind, CardMemory, ClientKind, ClockReasons, Fabric, PowerLimits};
 use gpuwhy_model::scene::{Card, Client, ReasonShares, SourceKind};
 use gpuwhy_model::units::{Bytes, Percent, Seconds, Share, Watts};
 use serde::Deserialize;
 
 use super::process::ProcessFile;
-use super::values::{gibibytes, trend};
+use super::values::{gibibytes, memory_trend, trend};
 use super::{LOOKS, SceneFile};
 
 const POWER_LIMIT: f64 = 400.0;
@@ -36,6 +36,19 @@ pub(super) struct CardFile {
     pub(super) power_cap: f64,
     pub(super) reasons: u64,
     pub(super) address: Option<String>,
+    /// Product name; an A100 without it.
+    pub(super) name: Option<String>,
+    /// The whole card's index, for an instance.
+    pub(super) parent: Option<u32>,
+    pub(super) mig: Option<bool>,
+    pub(super) mig_pending: Option<bool>,
+    /// Size of the window into its memory and how much of it is used.
+    pub(super) bar1: Option<(f64, f64)>,
+    pub(super) compute_mode: Option<String>,
+    pub(super) display: Option<bool>,
+    pub(super) fabric: Option<Fabric>,
+    /// What of the list of processes cannot be.
+    pub(super) clients_are_implausible: Option<String>,
 }
 
 impl Default for CardFile {
@@ -58,6 +71,15 @@ impl Default for CardFile {
             power_cap: 0.0,
             reasons: 0,
             address: None,
+            name: None,
+            parent: None,
+            mig: None,
+            mig_pending: None,
+            bar1: None,
+            compute_mode: None,
+            display: None,
+            fabric: None,
+            clients_are_implausible: None,
         }
     }
 }
@@ -82,11 +104,27 @@ impl SceneFile {
         let n = file.n.unwrap_or(if self.window > 0.0 { 30 } else { 1 });
         let busy = trend(file.busy, file.zeros, n, file.span.unwrap_or(self.window), Percent);
         let past_s = file.idle.unwrap_or(if file.busy > 2.0 { 0.0 } else { self.window });
+        let memory_of = |total: f64, used: f64| CardMemory {
+            total: gibibytes(total),
+            reserved: Reading::Unsupported,
+            used: gibibytes(used),
+            free: Bytes(gibibytes(total).0.saturating_sub(gibibytes(used).0)),
+        };
         Card {
             index,
+            kind: if file.parent.is_some() { CardKind::MigInstance } else { CardKind::Card },
+            parent: file.parent,
             handle: Reading::Known(()),
             uuid: Reading::Known(format!("GPU-{index}")),
-            name: Reading::Known("NVIDIA A100".to_owned()),
+            name: Reading::Known(file.name.clone().unwrap_or_else(|| "NVIDIA A100".to_owned())),
+            bar1: file.bar1.map_or(Reading::Unsupported, |(total, used)| {
+                Reading::Known(memory_of(total, used))
+            }),
+            mig_enabled: file.mig.map_or(Reading::Unsupported, Reading::Known),
+            mig_pending: file.mig_pending.map_or(Reading::Unsupported, Reading::Known),
+            compute_mode: Reading::Known(file.compute_mode.clone().unwrap_or_else(|| "default".to_owned())),
+            display_active: file.display.map_or(Reading::Unsupported, Reading::Known),
+            fabric: file.fabric.map_or(Reading::Unsupported, Reading::Known),
             pci_address: Reading::Known(address),
             minor: Reading::Known(index),
             memory: Reading::Known(CardMemory {
@@ -124,9 +162,12 @@ impl SceneFile {
                 ReasonShares::default()
             },
             persistence: self.machine.persistence.map_or(Reading::Unsupported, Reading::Known),
-            clients: Reading::Known(
-                on_card().map(|(pid, process)| self.client(*pid, process, past_s)).collect(),
-            ),
+            clients: match &file.clients_are_implausible {
+                Some(value) => Reading::Failed(Failure::Implausible { value: value.clone() }),
+                None => Reading::Known(
+                    on_card().map(|(pid, process)| self.client(*pid, process, past_s)).collect(),
+                ),
+            },
             ..Card::default()
         }
     }
@@ -138,6 +179,7 @@ impl SceneFile {
             pid: Pid(pid),
             kind: if file.graphics { ClientKind::Graphics } else { ClientKind::Compute },
             memory: Reading::Known(gibibytes(file.vram)),
+            memory_trend: memory_trend(&file.grows, self.window),
             name: Reading::Known(file.name.clone()),
             sm: if is_text {
                 Reading::default()

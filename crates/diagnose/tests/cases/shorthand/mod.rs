@@ -7,8 +7,11 @@ mod values;
 use std::collections::BTreeMap;
 use std::error::Error;
 
+use gpuwhy_model::process::Pid;
 use gpuwhy_model::reading::{Access, Failure, Reading};
-use gpuwhy_model::sample::{KernelFact, KernelLine, MountPoint, PciDevice, StuckCall, Viewer};
+use gpuwhy_model::sample::{
+    DeviceHolder, KernelFact, KernelLine, MountPoint, PciDevice, Service, StuckCall, Viewer,
+};
 use gpuwhy_model::scene::{Provenance, Scene, SourceKind, Window};
 use gpuwhy_model::units::Share;
 use serde::Deserialize;
@@ -36,6 +39,9 @@ pub(crate) struct SceneFile {
     machine: MachineFile,
     log: Reading<Vec<LineFile>>,
     stuck: Vec<StuckCall>,
+    /// Who has which device files open; not looked for without it.
+    device_holders: Option<BTreeMap<u32, Vec<String>>>,
+    holders_are_unseen: bool,
     mounts: BTreeMap<String, String>,
     io_pressure: f64,
     cpu_pressure: f64,
@@ -55,6 +61,8 @@ impl Default for SceneFile {
             machine: MachineFile::default(),
             log: Reading::Known(Vec::new()),
             stuck: Vec::new(),
+            device_holders: None,
+            holders_are_unseen: false,
             mounts: BTreeMap::new(),
             io_pressure: 0.0,
             cpu_pressure: 0.0,
@@ -92,6 +100,26 @@ struct MachineFile {
     init_ms: u64,
     persistence: Option<bool>,
     other_pid_namespace: bool,
+    hides_processes: bool,
+    /// Highest CUDA version of the driver.
+    cuda: Option<String>,
+    library_version: Option<String>,
+    library_files: Vec<String>,
+    module_is_unseen: bool,
+    /// A number of cards that cannot be.
+    card_count_is: Option<String>,
+    device_files: Vec<String>,
+    device_files_are_unseen: bool,
+    nvswitches: Option<u64>,
+    services: BTreeMap<String, ServiceFile>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(deny_unknown_fields, default)]
+struct ServiceFile {
+    installed: bool,
+    running: bool,
+    version: Option<String>,
 }
 
 impl SceneFile {
@@ -121,6 +149,7 @@ impl SceneFile {
             scene.machine.pci_cards = Reading::default();
             return Ok(scene);
         }
+        scene.device_holders = self.device_holders();
         scene.host.cpus = Reading::Known(self.cpus);
         scene.host.pressure.io_some = Reading::Known(Share(self.io_pressure));
         scene.host.pressure.cpu_some = Reading::Known(Share(self.cpu_pressure));
@@ -147,6 +176,20 @@ impl SceneFile {
                 .collect(),
         );
         Ok(scene)
+    }
+
+    fn device_holders(&self) -> Reading<Vec<DeviceHolder>> {
+        if self.holders_are_unseen {
+            return Reading::Denied(Access::Root);
+        }
+        self.device_holders.as_ref().map_or_else(Reading::default, |holders| {
+            let holder = |(pid, devices): (&u32, &Vec<String>)| DeviceHolder {
+                pid: Pid(*pid),
+                start_ticks: u64::from(*pid),
+                devices: devices.clone(),
+            };
+            Reading::Known(holders.iter().map(holder).collect())
+        })
     }
 
     /// Returns every process with its loaders, and a shell and the init above them.
@@ -182,10 +225,26 @@ impl SceneFile {
         machine.hostname = Reading::Known("box".to_owned());
         machine.viewer.uid = Reading::Known(self.uid);
         machine.viewer.initial_pid_namespace = Reading::Known(!file.other_pid_namespace);
-        machine.viewer.hidden_processes = Reading::Known(false);
+        machine.viewer.hidden_processes = Reading::Known(file.hides_processes);
         machine.container = file.container.clone().map_or(Reading::Unsupported, Reading::Known);
         machine.promised_cards = file.promised.clone().map_or(Reading::Unsupported, Reading::Known);
-        machine.device_files = Reading::Known(Vec::new());
+        machine.device_files = if file.device_files_are_unseen {
+            Reading::Denied(Access::Root)
+        } else {
+            Reading::Known(file.device_files.clone())
+        };
+        machine.nvswitches = file.nvswitches.map_or(Reading::Unsupported, Reading::Known);
+        machine.services = Reading::Known(
+            file.services
+                .iter()
+                .map(|(name, service)| Service {
+                    name: name.clone(),
+                    installed: Reading::Known(service.installed),
+                    running: Reading::Known(service.running),
+                    version: service.version.clone().map_or(Reading::Unsupported, Reading::Known),
+                })
+                .collect(),
+        );
         let device = |address: &str, vendor: u32, driver: &str| PciDevice {
             address: address.to_owned(),
             vendor,
@@ -210,7 +269,20 @@ impl SceneFile {
         driver.module = file.module.clone().map_or(Reading::Unsupported, Reading::Known);
         driver.modules = Reading::Known(file.modules.clone());
         driver.init_ms = Reading::Known(file.init_ms);
-        driver.card_count = file.card_count.map_or(Reading::Unsupported, Reading::Known);
+        driver.card_count = match &file.card_count_is {
+            Some(value) => Reading::Failed(Failure::Implausible { value: value.clone() }),
+            None => file.card_count.map_or(Reading::Unsupported, Reading::Known),
+        };
+        driver.cuda_version = file.cuda.clone().map_or(Reading::Unsupported, Reading::Known);
+        driver.library_version = file.library_version.clone().map_or(Reading::Unsupported, Reading::Known);
+        driver.library_files = if file.library_files.is_empty() {
+            Reading::Unsupported
+        } else {
+            Reading::Known(file.library_files.clone())
+        };
+        if file.module_is_unseen {
+            driver.module = Reading::Denied(Access::Root);
+        }
         driver.stuck_calls.clone_from(&self.stuck);
     }
 }

@@ -45,6 +45,10 @@ pub(super) struct ProcessFile {
     pub(super) cgroup: Option<String>,
     pub(super) mount: Option<String>,
     pub(super) threads: Vec<ThreadFile>,
+    /// Files of CUDA and of frameworks that it has loaded.
+    pub(super) libraries: Vec<String>,
+    /// What it held over the window, in equal steps of time.
+    pub(super) grows: Vec<f64>,
     /// What may not be seen of it: `environment`, `io`, `threads`, `process`, `sm`.
     pub(super) unseen: Vec<String>,
 }
@@ -80,6 +84,8 @@ impl Default for ProcessFile {
             cgroup: None,
             mount: None,
             threads: Vec::new(),
+            libraries: Vec::new(),
+            grows: Vec::new(),
             unseen: Vec::new(),
         }
     }
@@ -167,6 +173,7 @@ impl SceneFile {
                 Reading::default()
             },
             owner: owner(file),
+            libraries: Reading::Known(file.libraries.clone()),
             ..Process::default()
         }
     }

@@ -1,5 +1,7 @@
 //! Values in few words.
 
+use gpuwhy_model::reading::Reading;
+use gpuwhy_model::sample::TimedValue;
 use gpuwhy_model::scene::{StateShares, WaitChannel};
 use gpuwhy_model::trend::Trend;
 use gpuwhy_model::units::Bytes;
@@ -17,6 +19,29 @@ pub(super) fn channels(name: Option<&str>, share: f64, looks: usize) -> Vec<Wait
 pub(super) fn gibibytes(number: f64) -> Bytes {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small positive numbers")]
     Bytes((number * f64::from(1_u32 << 30)) as u64)
+}
+
+/// Returns the trend of memory that passes through these amounts in equal steps of time; none without any.
+pub(super) fn memory_trend(amounts: &[f64], span_s: f64) -> Reading<Trend<Bytes>> {
+    const POINTS: usize = 61;
+    if amounts.is_empty() {
+        return Reading::Unsupported;
+    }
+    let at = |share: f64| {
+        let place = share * (amounts.len() - 1) as f64;
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a place in a short list")]
+        let (below, above) = (place.floor() as usize, place.ceil() as usize);
+        amounts[below] + (amounts[above] - amounts[below]) * place.fract()
+    };
+    let series: Vec<TimedValue> = (0..POINTS)
+        .map(|point| {
+            let share = point as f64 / (POINTS - 1) as f64;
+            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a short span")]
+            let time_us = (share * span_s * 1e6) as u64;
+            TimedValue { time_us, value: gibibytes(at(share)).0 as f64 }
+        })
+        .collect();
+    Trend::of(&series).map_or(Reading::Unsupported, Reading::Known)
 }
 
 pub(super) fn trend<T: Copy + Default>(
