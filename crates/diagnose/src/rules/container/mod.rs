@@ -1,0 +1,3 @@
+//! Containers and what they are allowed.
+
+pub(crate) mod container_limit;

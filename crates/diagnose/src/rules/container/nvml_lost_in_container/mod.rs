@@ -1,0 +1,155 @@
+//! `nvml-lost-in-container`: a running container was given cards and may not touch them any more.
+
+use gpuwhy_knowledge::NvmlErrorFact;
+use gpuwhy_model::action::Action;
+use gpuwhy_model::cause::Cause;
+use gpuwhy_model::evidence::Evidence;
+use gpuwhy_model::limits::Limits;
+use gpuwhy_model::reading::{Access, Failure, Reading};
+use gpuwhy_model::scene::{Card, Scene};
+use gpuwhy_model::signal::{Reader, Signal};
+use gpuwhy_model::units::Unit;
+use gpuwhy_model::verdict::{Impact, Severity};
+
+use crate::draft::Draft;
+use crate::evidence::{flag, once};
+use crate::facts::cards::{only_on_the_bus, whole_cards};
+use crate::findings::Findings;
+use crate::rule::{Needs, Rule, Span};
+
+mod text {
+    include!(concat!(env!("OUT_DIR"), "/text/nvml_lost_in_container.rs"));
+}
+
+/// The rule.
+pub(crate) static RULE: Rule = Rule {
+    cause: Cause::NvmlLostInContainer,
+    needs: Needs {
+        span: Span::NONE,
+        samples: 1,
+        signals: &[
+            Signal::Container,
+            Signal::DriverLibrary,
+            Signal::CardAnswers,
+            Signal::DeviceFiles,
+            Signal::DriverModule,
+        ],
+    },
+    check,
+};
+
+/// What was refused.
+enum Refused<'scene> {
+    /// The library does not start.
+    Library { call: &'scene str, code: u32 },
+    /// The library starts, and may not open these cards.
+    Cards(Vec<&'scene Card>),
+}
+
+fn check(scene: &Scene, _: &Limits, findings: &mut Findings) {
+    let Some(container) = scene.machine.container.known() else {
+        return;
+    };
+    let Some(refused) = refused(scene) else {
+        return;
+    };
+    let files = card_files(scene);
+    let is_promised = scene.machine.promised_cards.is_known();
+    if files.is_empty() && !is_promised {
+        // It never had a card.
+        findings.rule_out(Signal::DeviceFiles, None);
+        return;
+    }
+    let mut draft = Draft::about_machine(&RULE, scene, text::summary()).severity(Severity::Fault);
+    draft.finding.cards = match &refused {
+        Refused::Library { .. } => only_on_the_bus(scene),
+        Refused::Cards(cards) => cards.iter().map(|card| card.index).collect(),
+    };
+    draft.finding.impact = Impact {
+        gpu_seconds: scene.window.span_s * draft.finding.cards.len() as f64,
+        ..Impact::default()
+    };
+    draft.agree(2.0, evidence(&refused));
+    let words = text::in_a_container(container.as_str());
+    draft.agree(0.5, once(Signal::Container, container.as_str(), Unit::Text, Reader::ProcPid, words));
+    weigh_files(scene, files, &mut draft);
+    weigh_promise(scene, &mut draft);
+    weigh_module(scene, &mut draft);
+    draft.advise(Action::RestartContainer, Vec::new(), text::fix_restart());
+    draft.advise(Action::RestartContainer, Vec::new(), text::fix_for_good());
+    findings.report(draft);
+}
+
+/// Returns what was refused in a way that a lost device looks like; none where nothing was.
+fn refused(scene: &Scene) -> Option<Refused<'_>> {
+    if let Reading::Failed(Failure::Nvml { call, code }) = &scene.machine.driver.library {
+        return is_refusal(*code).then_some(Refused::Library { call, code: *code });
+    }
+    let cards: Vec<&Card> = whole_cards(scene).filter(|card| may_not_be_opened(card)).collect();
+    (!cards.is_empty()).then_some(Refused::Cards(cards))
+}
+
+fn may_not_be_opened(card: &Card) -> bool {
+    match &card.handle {
+        Reading::Denied(Access::DeviceFile(_)) => true,
+        Reading::Failed(Failure::Nvml { code, .. }) => is_refusal(*code),
+        _ => false,
+    }
+}
+
+/// Returns whether the library answers so when the system refuses it the device.
+fn is_refusal(code: u32) -> bool {
+    const NO_PERMISSION: u32 = 4;
+    const OPERATING_SYSTEM: u32 = 17;
+    matches!(code, NO_PERMISSION | OPERATING_SYSTEM | NvmlErrorFact::UNKNOWN)
+}
+
+fn evidence(refused: &Refused<'_>) -> Evidence {
+    match refused {
+        Refused::Library { call, code } => {
+            let words = text::library_says(*call, u64::from(*code));
+            once(Signal::DriverLibrary, *code, Unit::Code, Reader::Nvml, words)
+        }
+        Refused::Cards(cards) => {
+            let named: Vec<String> = cards.iter().map(|card| card.index.to_string()).collect();
+            once(Signal::CardAnswers, cards.len(), Unit::Count, Reader::Nvml, text::cards_refused(named))
+        }
+    }
+}
+
+/// Returns the device files of cards that the container has.
+fn card_files(scene: &Scene) -> Vec<String> {
+    let files = scene.machine.device_files.known().into_iter().flatten();
+    files.filter(|file| file.contains("nvidia")).cloned().collect()
+}
+
+fn weigh_files(scene: &Scene, files: Vec<String>, draft: &mut Draft) {
+    const WEIGHT: f64 = 1.5;
+    match scene.machine.device_files.absence() {
+        Some(absence) => draft.unseen(WEIGHT, Signal::DeviceFiles, absence),
+        None if files.is_empty() => draft.silent(WEIGHT),
+        None => {
+            let number = files.len();
+            let words = text::files_are_there(files);
+            draft.agree(WEIGHT, once(Signal::DeviceFiles, number, Unit::Count, Reader::Dev, words));
+        }
+    }
+}
+
+fn weigh_promise(scene: &Scene, draft: &mut Draft) {
+    match scene.machine.promised_cards.known() {
+        Some(cards) => {
+            let words = text::promised(cards.as_str());
+            draft.agree(1.0, once(Signal::Container, cards.as_str(), Unit::Text, Reader::ProcPid, words));
+        }
+        None => draft.silent(1.0),
+    }
+}
+
+/// Weighs that the driver itself is there: it is the way to it that is closed.
+fn weigh_module(scene: &Scene, draft: &mut Draft) {
+    match scene.machine.driver.module.known() {
+        Some(version) => draft.agree(0.5, flag(Signal::DriverModule, Reader::ProcDriver, text::module(version.as_str()))),
+        None => draft.silent(0.5),
+    }
+}
