@@ -1,5 +1,7 @@
 //! `vram-held-by-dead-process`: a run is over, and one of its processes still holds memory.
 
+mod residue;
+
 use std::collections::BTreeMap;
 
 use gpuwhy_model::action::{Action, SubjectKind, Target};
@@ -44,6 +46,9 @@ pub(crate) static RULE: Rule = Rule {
             Signal::ProcessEnvironment,
             Signal::ProcessCommand,
             Signal::ProcessList,
+            Signal::VramUnexplained,
+            Signal::DeviceHolders,
+            Signal::KernelLog,
         ],
     },
     check,
@@ -74,6 +79,7 @@ fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
     for suspects in runs.values() {
         report(scene, suspects, limits, findings);
     }
+    residue::check(scene, limits, findings);
 }
 
 /// Asks every question whose answer can show that a run is not over; the first such answer ends it.

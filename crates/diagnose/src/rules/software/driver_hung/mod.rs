@@ -38,7 +38,8 @@ pub(crate) static RULE: Rule = Rule {
 const STUCK_SHARE: f64 = 0.9;
 
 fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
-    let stuck = scene.stuck_calls();
+    let stuck = worst_first(scene.stuck_calls());
+    let stuck = stuck.as_slice();
     let blocked = blocked_in_the_driver(scene);
     if stuck.is_empty() && blocked.is_empty() {
         // A text was made by calls that came back; it says nothing about now.
@@ -49,7 +50,7 @@ fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
     }
     let mut draft = draft(scene, stuck, &blocked);
     if let Some(call) = stuck.first() {
-        draft.agree(2.0, stuck_evidence(call));
+        weigh_call(call, &mut draft);
         weigh_our_process(scene, call, limits, &mut draft);
     } else {
         // Processes of others alone: our own calls came back.
@@ -74,8 +75,29 @@ fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
     findings.report(draft);
 }
 
+/// Returns the calls, those that did not return before those that were only slow.
+fn worst_first(calls: &[StuckCall]) -> Vec<StuckCall> {
+    let mut calls = calls.to_vec();
+    calls.sort_by_key(|call| call.has_returned);
+    calls
+}
+
+/// Weighs a call that did not return, or that was only slow.
+fn weigh_call(call: &StuckCall, draft: &mut Draft) {
+    draft.agree_by(2.0, if call.has_returned { 0.5 } else { 1.0 }, stuck_evidence(call));
+    if call.has_returned {
+        // It came back: slow, and not stuck, unless something else says so.
+        draft.silent(1.0);
+    }
+    if call.may_be_waking && !call.survived_kill {
+        let words = text::may_be_waking();
+        draft.contradict(1.0, once(Signal::DriverCalls, "may wake a card", Unit::Text, Reader::NvmlChild, words));
+    }
+}
+
 fn draft(scene: &Scene, stuck: &[StuckCall], blocked: &[&Process]) -> Draft {
     let summary = match stuck.first() {
+        Some(StuckCall { call: Some(call), has_returned: true, .. }) => text::summary_slow(call.as_str()),
         Some(StuckCall { call: Some(call), .. }) => text::summary_call(call.as_str()),
         Some(_) => text::summary_earlier(),
         None => text::summary_processes(blocked.len()),
@@ -109,6 +131,7 @@ fn stuck_evidence(call: &StuckCall) -> Evidence {
     let pid = u64::from(call.pid.0);
     let time = Seconds(call.for_s);
     let words = match (&call.call, call.card) {
+        (Some(name), _) if call.has_returned => text::slow(name.as_str(), time),
         (Some(name), Some(card)) => text::stuck_on_card(name.as_str(), card, time),
         (Some(name), None) => text::stuck(name.as_str(), time),
         (None, _) => text::stuck_earlier(pid, time),
@@ -127,6 +150,8 @@ fn weigh_our_process(scene: &Scene, call: &StuckCall, limits: &Limits, draft: &m
     } else if is_blocked {
         let words = text::our_process_blocked(pid, place.as_str());
         draft.agree(1.0, once(Signal::ProcessState, "D", Unit::Text, Reader::ProcPid, words));
+    } else if call.has_returned {
+        draft.silent(1.0);
     } else if call.state == Reading::Known(ProcessState::Running) && is_short_of_processors(scene, limits) {
         let words = text::our_process_may_wait_for_a_processor(pid);
         draft.contradict(2.0, once(Signal::ProcessState, "R", Unit::Text, Reader::ProcPid, words));
