@@ -6,9 +6,10 @@ use gpuwhy_model::process::Pid;
 use gpuwhy_model::reading::{Failure, Reading};
 use gpuwhy_model::sample::{CardKind, CardMemory, ClientKind, ClockReasons, Fabric, PowerLimits};
 use gpuwhy_model::scene::{Card, Client, ReasonShares, SourceKind};
-use gpuwhy_model::units::{Bytes, Percent, Seconds, Share, Watts};
+use gpuwhy_model::units::{Bytes, Megahertz, Percent, Seconds, Share, Watts};
 use serde::Deserialize;
 
+use super::parts::{LinksFile, PartsFile, clocks};
 use super::process::ProcessFile;
 use super::values::{gibibytes, memory_trend, trend};
 use super::{LOOKS, SceneFile};
@@ -35,6 +36,11 @@ pub(super) struct CardFile {
     pub(super) heat: f64,
     pub(super) power_cap: f64,
     pub(super) reasons: u64,
+    pub(super) brake: f64,
+    /// Multiprocessor clock in MHz; the highest is 1410.
+    pub(super) clock: Option<f64>,
+    pub(super) parts: PartsFile,
+    pub(super) links: LinksFile,
     pub(super) address: Option<String>,
     /// Product name; an A100 without it.
     pub(super) name: Option<String>,
@@ -70,6 +76,10 @@ impl Default for CardFile {
             heat: 0.0,
             power_cap: 0.0,
             reasons: 0,
+            brake: 0.0,
+            clock: None,
+            parts: PartsFile::default(),
+            links: LinksFile::default(),
             address: None,
             name: None,
             parent: None,
@@ -102,7 +112,10 @@ impl SceneFile {
             };
         }
         let n = file.n.unwrap_or(if self.window > 0.0 { 30 } else { 1 });
-        let busy = trend(file.busy, file.zeros, n, file.span.unwrap_or(self.window), Percent);
+        let busy = Trend {
+            dips: file.dips,
+            ..trend(file.busy, file.zeros, n, file.span.unwrap_or(self.window), Percent)
+        };
         let past_s = file.idle.unwrap_or(if file.busy > 2.0 { 0.0 } else { self.window });
         let memory_of = |total: f64, used: f64| CardMemory {
             total: gibibytes(total),
@@ -110,7 +123,7 @@ impl SceneFile {
             used: gibibytes(used),
             free: Bytes(gibibytes(total).0.saturating_sub(gibibytes(used).0)),
         };
-        Card {
+        let mut card = Card {
             index,
             kind: if file.parent.is_some() { CardKind::MigInstance } else { CardKind::Card },
             parent: file.parent,
@@ -156,6 +169,7 @@ impl SceneFile {
                 ReasonShares {
                     hardware_thermal: Reading::Known(Share(file.heat)),
                     software_power_cap: Reading::Known(Share(file.power_cap)),
+                    power_brake: Reading::Known(Share(file.brake)),
                     ..ReasonShares::default()
                 }
             } else {
@@ -168,8 +182,15 @@ impl SceneFile {
                     on_card().map(|(pid, process)| self.client(*pid, process, past_s)).collect(),
                 ),
             },
+            activity: file.parts.activity(self.window),
             ..Card::default()
+        };
+        if let Some(megahertz) = file.clock {
+            card.clocks = clocks(megahertz);
+            card.sm_clock = Reading::Known(trend(megahertz, 0.0, LOOKS, self.window, Megahertz));
         }
+        file.links.fill(&mut card);
+        card
     }
 
     fn client(&self, pid: u32, file: &ProcessFile, card_past_s: f64) -> Client {
@@ -177,7 +198,11 @@ impl SceneFile {
         let worked = file.sm > 0.0;
         Client {
             pid: Pid(pid),
-            kind: if file.graphics { ClientKind::Graphics } else { ClientKind::Compute },
+            kind: match (file.graphics, file.mps) {
+                (true, _) => ClientKind::Graphics,
+                (false, true) => ClientKind::Mps,
+                (false, false) => ClientKind::Compute,
+            },
             memory: Reading::Known(gibibytes(file.vram)),
             memory_trend: memory_trend(&file.grows, self.window),
             name: Reading::Known(file.name.clone()),

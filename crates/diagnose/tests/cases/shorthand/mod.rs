@@ -1,6 +1,8 @@
 //! A scene in few words. What a case does not mention is healthy and was seen; `unseen` takes sights away.
 
 mod card;
+mod health;
+mod parts;
 mod process;
 mod values;
 
@@ -17,6 +19,7 @@ use gpuwhy_model::units::Share;
 use serde::Deserialize;
 
 use card::CardFile;
+use parts::{NetworkFile, interface};
 use process::{CgroupFile, LoaderFile, ProcessFile, cgroup, workloads};
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
@@ -46,6 +49,8 @@ pub(crate) struct SceneFile {
     io_pressure: f64,
     cpu_pressure: f64,
     cpus: u64,
+    /// Network links with hardware behind them, by name.
+    network: BTreeMap<String, NetworkFile>,
 }
 
 impl Default for SceneFile {
@@ -67,6 +72,7 @@ impl Default for SceneFile {
             io_pressure: 0.0,
             cpu_pressure: 0.0,
             cpus: 16,
+            network: BTreeMap::new(),
         }
     }
 }
@@ -76,7 +82,14 @@ impl Default for SceneFile {
 #[serde(deny_unknown_fields)]
 struct LineFile {
     text: String,
+    /// How long ago it was written, in seconds.
+    #[serde(default = "recent_s")]
+    age: f64,
     fact: Option<KernelFact>,
+}
+
+fn recent_s() -> f64 {
+    5.0
 }
 
 #[derive(Deserialize, Default)]
@@ -112,6 +125,7 @@ struct MachineFile {
     device_files_are_unseen: bool,
     nvswitches: Option<u64>,
     services: BTreeMap<String, ServiceFile>,
+    xid_events: Vec<XidEvent>,
 }
 
 #[derive(Deserialize, Default)]
@@ -150,6 +164,8 @@ impl SceneFile {
             return Ok(scene);
         }
         scene.device_holders = self.device_holders();
+        scene.network =
+            Reading::Known(self.network.iter().map(|(name, file)| interface(name, file)).collect());
         scene.host.cpus = Reading::Known(self.cpus);
         scene.host.pressure.io_some = Reading::Known(Share(self.io_pressure));
         scene.host.pressure.cpu_some = Reading::Known(Share(self.cpu_pressure));
@@ -252,6 +268,7 @@ impl SceneFile {
             class: 0x03_0200,
             driver: if driver.is_empty() { Reading::Unsupported } else { Reading::Known(driver.to_owned()) },
             answers: Reading::Known(!file.dead.iter().any(|dead| dead == address)),
+            ..PciDevice::default()
         };
         let nvidia = file.nvidia.iter().map(|(address, driver)| device(address, PciDevice::NVIDIA, driver));
         let others = file.others.iter().map(|vendor| device("0000:01:00.0", *vendor, "other"));

@@ -27,6 +27,8 @@ pub(super) struct ProcessFile {
     pub(super) gpu: Vec<u32>,
     pub(super) vram: f64,
     pub(super) graphics: bool,
+    /// Works through an MPS server.
+    pub(super) mps: bool,
     pub(super) sm: f64,
     pub(super) idle: Option<f64>,
     pub(super) seen_working: bool,
@@ -66,6 +68,7 @@ impl Default for ProcessFile {
             gpu: Vec::new(),
             vram: 0.0,
             graphics: false,
+            mps: false,
             sm: 0.0,
             idle: None,
             seen_working: false,
@@ -213,6 +216,7 @@ pub(super) fn cgroup(path: &str, file: &CgroupFile) -> Cgroup {
         cpu_throttled: share(file.throttled),
         io_some: share(file.io_some),
         cpu_some: Reading::Unsupported,
+        ..Cgroup::default()
     }
 }
 

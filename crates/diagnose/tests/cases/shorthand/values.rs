@@ -4,7 +4,7 @@ use gpuwhy_model::reading::Reading;
 use gpuwhy_model::sample::TimedValue;
 use gpuwhy_model::scene::{StateShares, WaitChannel};
 use gpuwhy_model::trend::Trend;
-use gpuwhy_model::units::Bytes;
+use gpuwhy_model::units::{Bytes, Quantity};
 
 pub(super) fn states(running: f64, blocked: f64, looks: usize) -> StateShares {
     StateShares { n: looks, running, blocked, sleeping: (1.0 - running - blocked).max(0.0) }
@@ -44,7 +44,7 @@ pub(super) fn memory_trend(amounts: &[f64], span_s: f64) -> Reading<Trend<Bytes>
     Trend::of(&series).map_or(Reading::Unsupported, Reading::Known)
 }
 
-pub(super) fn trend<T: Copy + Default>(
+pub(super) fn trend<T: Quantity>(
     mean: f64,
     zeros: f64,
     n: usize,
@@ -54,6 +54,7 @@ pub(super) fn trend<T: Copy + Default>(
     let value = unit(mean);
     let max = if zeros > 0.0 && zeros < 1.0 { unit((mean / (1.0 - zeros)).min(100.0)) } else { value };
     Trend {
+        outline: flat::<T>(mean, n, span_s).outline,
         last: value,
         mean: value,
         min: value,
@@ -65,4 +66,13 @@ pub(super) fn trend<T: Copy + Default>(
         span_s,
         ..Trend::default()
     }
+}
+
+/// Returns the trend of a series that never moves.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small positive numbers")]
+fn flat<T: Quantity>(value: f64, n: usize, span_s: f64) -> Trend<T> {
+    let step_us = (span_s * 1e6) as u64 / (n.max(2) as u64 - 1);
+    let series: Vec<TimedValue> =
+        (0..n as u64).map(|place| TimedValue { time_us: place * step_us, value }).collect();
+    Trend::of(&series).unwrap_or_default()
 }
