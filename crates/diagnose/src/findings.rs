@@ -87,6 +87,12 @@ impl Findings {
         self.drafts.iter().filter(|draft| self.is_answer(draft))
     }
 
+    /// Returns the first of these causes that is an answer about a card already.
+    pub(crate) fn answer_about(&self, causes: &[Cause], card: u32) -> Option<Cause> {
+        let about = |draft: &&Draft| draft.finding.cards.contains(&card) && causes.contains(&draft.cause());
+        self.answers().find(about).map(Draft::cause)
+    }
+
     /// Returns the mere possibilities so far.
     pub(crate) fn candidates(&self) -> impl Iterator<Item = &Draft> {
         self.drafts.iter().filter(|draft| !self.is_answer(draft))

@@ -6,12 +6,14 @@ use gpuwhy_model::sample::InterfaceKind;
 use gpuwhy_model::scene::{Card, Scene};
 use gpuwhy_model::signal::{Reader, Signal};
 
-/// One way, and how much of it was used in its busier direction.
+/// One way, and how much of it was used.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Way {
     pub(crate) kind: WayKind,
-    /// Bytes per second.
+    /// Bytes per second, in the direction that counts.
     pub(crate) rate: f64,
+    /// Bytes per second in the busier direction.
+    pub(crate) busier: f64,
     /// Share of what it carries; none where that is not known.
     pub(crate) share: Option<f64>,
 }
@@ -51,7 +53,7 @@ impl Way {
 
     /// Returns whether next to nothing went over it.
     pub(crate) fn is_quiet(&self, limits: &Limits) -> bool {
-        self.rate <= limits.quiet_link_bytes as f64
+        self.busier <= limits.quiet_link_bytes as f64
     }
 }
 
@@ -70,7 +72,12 @@ pub(crate) fn nvlink(card: &Card) -> Result<Way, Absence> {
         let absence = card.nvlink_received.absence().unwrap_or(Absence::Failed(Failure::NotInSource));
         return Err(if has_none { Absence::Unsupported } else { absence });
     };
-    Ok(Way { kind: WayKind::NvLink, rate, share: nvlink_capacity(card).map(|capacity| rate / capacity) })
+    Ok(Way {
+        kind: WayKind::NvLink,
+        rate,
+        busier: rate,
+        share: nvlink_capacity(card).map(|capacity| rate / capacity),
+    })
 }
 
 /// Returns whether a card has no links to other cards in use, as far as is known.
@@ -108,6 +115,7 @@ pub(crate) fn pcie(card: &Card) -> Result<Way, Absence> {
     Ok(Way {
         kind: WayKind::Pcie { is_by_counters: traffic.is_by_counters },
         rate,
+        busier: to_card.0.max(to_host.0),
         share: capacity.filter(|capacity| capacity.0 > 0.0).map(|capacity| rate / capacity.0),
     })
 }
@@ -123,6 +131,7 @@ pub(crate) fn network(scene: &Scene) -> Option<Way> {
         is_seen.then(|| Way {
             kind: WayKind::Network(link.name.clone()),
             rate,
+            busier: rate,
             share: capacity.map(|capacity| rate / capacity),
         })
     });

@@ -72,14 +72,27 @@ impl<'scene> Job<'scene> {
         Some(all > here.unwrap_or(self.process_number()).max(self.process_number()))
     }
 
-    /// Returns whether its members exchange data with each other, as far as variables, threads and libraries tell.
+    /// Returns whether its members exchange data with each other, as far as variables and threads tell.
     pub(crate) fn is_collective(&self) -> bool {
-        let processes = self.processes();
         let is_one_of_several = |process: &&Process| {
             number(process, SIZE_VARIABLES).is_some_and(|size| size > 1)
                 && number(process, NUMBER_VARIABLES).is_some()
         };
-        processes.iter().any(is_one_of_several) || processes.into_iter().any(has_exchange)
+        self.processes().iter().any(is_one_of_several) || self.has_exchange_threads()
+    }
+
+    /// Returns whether its processes have threads of collective communication. A library of it is no sign: it is loaded
+    /// with the framework, used or not.
+    pub(crate) fn has_exchange_threads(&self) -> bool {
+        let is_exchanging = |name: &str| gpuwhy_knowledge::role(name) == Some(ProcessRole::Communication);
+        self.processes().into_iter().any(|process| {
+            process.threads.known().into_iter().flatten().any(|thread| is_exchanging(&thread.name))
+        })
+    }
+
+    /// Returns whether a process is one of its members.
+    pub(crate) fn has(&self, pid: Pid) -> bool {
+        self.members.iter().any(|member| member.client.pid == pid)
     }
 }
 
@@ -92,14 +105,6 @@ pub(crate) fn member_number(process: &Process) -> Option<u32> {
 fn number(process: &Process, variables: &[&str]) -> Option<u32> {
     let environment = process.environment.known()?;
     variables.iter().filter_map(|name| environment.get(*name)).find_map(|value| value.trim().parse().ok())
-}
-
-/// Returns whether a process has threads or libraries of collective communication.
-fn has_exchange(process: &Process) -> bool {
-    let is_exchanging = |name: &str| gpuwhy_knowledge::role(name) == Some(ProcessRole::Communication);
-    let mut threads = process.threads.known().into_iter().flatten();
-    let mut libraries = process.libraries.known().into_iter().flatten();
-    threads.any(|thread| is_exchanging(&thread.name)) || libraries.any(|name| name.contains("libnccl"))
 }
 
 /// Returns the jobs that have members on at least one card, by their first card; one process on one card is a job too.
@@ -155,6 +160,16 @@ fn key(scene: &Scene, holder: &Holder<'_>) -> String {
     }
     let root = holder.workload.map_or(holder.client.pid, |workload| workload.root);
     format!("run {root}")
+}
+
+/// Returns the job that the processes on a card belong to; none where they belong to several.
+pub(crate) fn job_of<'jobs, 'scene>(
+    jobs: &'jobs [Job<'scene>],
+    holders: &[Holder<'_>],
+) -> Option<&'jobs Job<'scene>> {
+    let first = holders.first()?;
+    let job = jobs.iter().find(|job| job.has(first.client.pid))?;
+    holders.iter().all(|holder| job.has(holder.client.pid)).then_some(job)
 }
 
 /// Returns the whole cards of one product that answer, in groups of at least two, by index.

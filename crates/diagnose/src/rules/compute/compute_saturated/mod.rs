@@ -13,6 +13,7 @@ use gpuwhy_model::verdict::Severity;
 use crate::draft::Draft;
 use crate::evidence::{busy, flag, normal, once, over, power, reader, with_normal, zeros};
 use crate::facts::cards::{Holder, holders, whole_cards};
+use crate::facts::claims::by_others_or_kernels;
 use crate::facts::culprit;
 use crate::findings::Findings;
 use crate::rule::{Needs, Rule, Span};
@@ -57,6 +58,10 @@ fn judge(scene: &Scene, card: &Card, limits: &Limits, findings: &mut Findings) {
         if !holders.is_empty() {
             findings.rule_out(Signal::GpuBusy, Some(card.index));
         }
+        return;
+    }
+    if let Some(signal) = by_others_or_kernels(findings, card.index) {
+        findings.rule_out(signal, Some(card.index));
         return;
     }
     let power_ratio = card.power_ratio();

@@ -1,0 +1,78 @@
+//! Members of a job that exchange with each other: who spins, who works, who rests.
+
+use gpuwhy_model::limits::Limits;
+use gpuwhy_model::scene::{Card, Process, Scene};
+
+use super::cards::{Activity, Holder, activity};
+use super::effort::{Effort, effort, is_kept_slow};
+use super::peers::{Job, jobs};
+
+/// A member on its card.
+#[derive(Clone, Copy)]
+pub(crate) struct Member<'scene> {
+    pub(crate) holder: Holder<'scene>,
+    pub(crate) card: &'scene Card,
+    /// Kernel time over the window, in percent.
+    pub(crate) busy: f64,
+    pub(crate) effort: Effort,
+}
+
+impl<'scene> Member<'scene> {
+    /// Returns whether kernels run on its card nearly all the time and draw little: it may wait on the card.
+    pub(crate) fn may_spin(&self, limits: &Limits) -> bool {
+        self.busy >= limits.busy_percent_min && self.effort.of_limit < limits.exchange_power_share_max
+    }
+
+    /// Returns whether its card does nothing.
+    pub(crate) fn rests(&self, limits: &Limits) -> bool {
+        activity(self.card, limits) == Activity::Rests
+    }
+
+    /// Returns whether its card works as hard as it can, or is kept from it.
+    pub(crate) fn works_hard(&self, limits: &Limits) -> bool {
+        self.busy >= limits.busy_percent_min && !self.may_spin(limits) || is_kept_slow(self.card, limits)
+    }
+
+    /// Returns its process, where that can be seen.
+    pub(crate) fn process(&self) -> Option<&'scene Process> {
+        self.holder.process
+    }
+}
+
+/// A job whose members exchange, each alone on a card of which utilization and power are known.
+pub(crate) struct Exchanging<'scene> {
+    pub(crate) job: Job<'scene>,
+    pub(crate) members: Vec<Member<'scene>>,
+}
+
+/// Returns the jobs of which members exchange with each other, as far as everything about their cards is known.
+///
+/// A job of which a card is shared with somebody else is left out: what its members wait for cannot be told.
+pub(crate) fn exchanging<'scene>(scene: &'scene Scene, limits: &Limits) -> Vec<Exchanging<'scene>> {
+    let jobs = jobs(scene, limits);
+    let mut found = Vec::new();
+    for job in jobs {
+        if !job.is_certain || !job.is_collective() {
+            continue;
+        }
+        let members: Vec<Member<'scene>> =
+            job.members.iter().filter_map(|holder| member(scene, *holder, limits)).collect();
+        let is_alone = job.members.iter().all(|holder| {
+            let others = holder.card.known_clients().iter().filter(|client| !job.has(client.pid));
+            let works = |client: &gpuwhy_model::scene::Client| {
+                client.sm.known().is_some_and(|work| work.mean.0 > limits.contention_percent_min)
+            };
+            !others.into_iter().any(works)
+        });
+        if members.len() == job.members.len() && is_alone {
+            found.push(Exchanging { job, members });
+        }
+    }
+    found
+}
+
+fn member<'scene>(scene: &'scene Scene, holder: Holder<'scene>, limits: &Limits) -> Option<Member<'scene>> {
+    let card = scene.card(holder.card.parent.unwrap_or(holder.card.index))?;
+    let busy = card.busy.known()?.mean.0;
+    Some(Member { holder, card, busy, effort: effort(scene, card, limits).ok()? })
+}
