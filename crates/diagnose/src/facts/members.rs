@@ -1,7 +1,7 @@
 //! Members of a job that exchange with each other: who spins, who works, who rests.
 
 use gpuwhy_model::limits::Limits;
-use gpuwhy_model::scene::{Card, Process, Scene};
+use gpuwhy_model::scene::{Card, Client, Process, Scene};
 
 use super::cards::{Activity, Holder, activity};
 use super::effort::{Effort, effort, is_kept_slow};
@@ -57,12 +57,11 @@ pub(crate) fn exchanging<'scene>(scene: &'scene Scene, limits: &Limits) -> Vec<E
         }
         let members: Vec<Member<'scene>> =
             job.members.iter().filter_map(|holder| member(scene, *holder, limits)).collect();
+        let works = |client: &Client| {
+            client.sm.known().is_some_and(|work| work.mean.0 > limits.contention_percent_min)
+        };
         let is_alone = job.members.iter().all(|holder| {
-            let others = holder.card.known_clients().iter().filter(|client| !job.has(client.pid));
-            let works = |client: &gpuwhy_model::scene::Client| {
-                client.sm.known().is_some_and(|work| work.mean.0 > limits.contention_percent_min)
-            };
-            !others.into_iter().any(works)
+            !holder.card.known_clients().iter().any(|client| !job.has(client.pid) && works(client))
         });
         if members.len() == job.members.len() && is_alone {
             found.push(Exchanging { job, members });

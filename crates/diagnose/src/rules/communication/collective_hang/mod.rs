@@ -82,7 +82,7 @@ fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
 /// Returns a job as one at a standstill: each member's card either spins without any change or rests.
 fn standstill<'scene>(exchanging: &Exchanging<'scene>, limits: &Limits) -> Option<Standstill<'scene>> {
     let (absent, others): (Vec<Member<'_>>, Vec<Member<'_>>) =
-        exchanging.members.iter().partition(|member| member.rests(limits));
+        exchanging.members.iter().copied().partition(|member| member.rests(limits));
     let waits_for_somebody =
         others.len() > 1 || !absent.is_empty() || exchanging.job.spans_nodes() == Some(true);
     let all_spin = others.iter().all(|member| spins(member, limits));
@@ -113,8 +113,8 @@ fn still_s(member: &Member<'_>) -> f64 {
 
 /// Returns the signal that shows data moving between the members.
 fn moving(standstill: &Standstill<'_>, limits: &Limits) -> Option<Signal> {
-    let ways = standstill.spinning.iter().flat_map(|member| ways(member.card));
-    ways.filter(|way| !way.is_quiet(limits)).map(|way| way.signal()).next()
+    let mut ways = standstill.spinning.iter().flat_map(|member| ways(member.card));
+    ways.find(|way| !way.is_quiet(limits)).map(|way| way.signal())
 }
 
 fn ways(card: &Card) -> impl Iterator<Item = Way> {

@@ -73,8 +73,7 @@ impl Handicap {
 /// Returns the handicaps of each member, in the members' order, the heaviest first.
 pub(super) fn handicaps(members: &[Member<'_>], limits: &Limits) -> Vec<Vec<Handicap>> {
     let mut all: Vec<Vec<Handicap>> = members.iter().map(|_| Vec::new()).collect();
-    let half = members.len().div_ceil(2);
-    slowed(members, half, limits, &mut all);
+    slowed(members, limits, &mut all);
     let clock_share = limits.member_clock_difference_share_min;
     for odd in low(members, clock_share, |member| {
         member
@@ -122,25 +121,31 @@ pub(super) fn handicaps(members: &[Member<'_>], limits: &Limits) -> Vec<Vec<Hand
 }
 
 /// Adds what lowers clocks from outside, where fewer than half of the members feel it.
-fn slowed(members: &[Member<'_>], half: usize, limits: &Limits, all: &mut [Vec<Handicap>]) {
+fn slowed(members: &[Member<'_>], limits: &Limits, all: &mut [Vec<Handicap>]) {
     let felt =
         |share: &Reading<Share>| share.known().copied().filter(|share| share.0 > limits.slowed_share_max);
     let heat = |card: &Card| {
         felt(&card.reason_shares.hardware_thermal).or_else(|| felt(&card.reason_shares.software_thermal))
     };
     let brake = |card: &Card| felt(&card.reason_shares.power_brake);
-    for (of_card, handicap) in [
-        (&heat as &dyn Fn(&Card) -> Option<Share>, Handicap::Heat as fn(Share) -> Handicap),
-        (&brake, Handicap::Brake),
-    ] {
-        let shares: Vec<Option<Share>> = members.iter().map(|member| of_card(member.card)).collect();
-        let number = shares.iter().filter(|share| share.is_some()).count();
-        if number == 0 || number >= half.max(2) {
-            continue;
-        }
-        for (share, handicaps) in shares.into_iter().zip(all.iter_mut()) {
-            handicaps.extend(share.map(handicap));
-        }
+    add_where_rare(members, heat, Handicap::Heat, all);
+    add_where_rare(members, brake, Handicap::Brake, all);
+}
+
+/// Adds a handicap to those members that have it, if most of the others do not; of two, one may.
+fn add_where_rare(
+    members: &[Member<'_>],
+    share_of: impl Fn(&Card) -> Option<Share>,
+    handicap: fn(Share) -> Handicap,
+    all: &mut [Vec<Handicap>],
+) {
+    let shares: Vec<Option<Share>> = members.iter().map(|member| share_of(member.card)).collect();
+    let number = shares.iter().filter(|share| share.is_some()).count();
+    if number >= members.len().div_ceil(2).max(2) {
+        return;
+    }
+    for (share, handicaps) in shares.into_iter().zip(all.iter_mut()) {
+        handicaps.extend(share.map(handicap));
     }
 }
 

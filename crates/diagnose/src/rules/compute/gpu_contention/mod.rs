@@ -1,7 +1,7 @@
 //! `gpu-contention`: several programs take turns on one card, each slower than alone.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use gpuwhy_model::action::Action;
 use gpuwhy_model::cause::Cause;
@@ -157,8 +157,7 @@ fn report_possible(
     let mut large: Vec<Holder<'_>> =
         holders.iter().copied().filter(|holder| is_worth_naming(holder.bytes(), card, limits)).collect();
     large.sort_by_key(|holder| Reverse(holder.bytes()));
-    let runs: BTreeMap<String, ()> =
-        large.iter().map(|holder| (culprit::run_of(scene, holder).0, ())).collect();
+    let runs: BTreeSet<String> = large.iter().map(|holder| culprit::run_of(scene, holder).0).collect();
     if runs.len() < 2 {
         return;
     }
