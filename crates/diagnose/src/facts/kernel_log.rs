@@ -1,6 +1,6 @@
 //! Lines of the kernel log that say a card is lost or the driver is stuck.
 
-use gpuwhy_knowledge::Severity;
+use gpuwhy_knowledge::{FirstAction, Severity};
 use gpuwhy_model::limits::Limits;
 use gpuwhy_model::sample::{KernelFact, KernelLine};
 use gpuwhy_model::scene::Scene;
@@ -23,6 +23,7 @@ pub(crate) fn fallen_off(line: &KernelLine) -> Option<&str> {
 /// Returns whether a line reports an error that no program caused, and that is more than book-keeping.
 pub(crate) fn is_fault(line: &KernelLine) -> bool {
     match line.fact {
+        Some(KernelFact::Xid { is_fatal: Some(false), .. }) => false,
         Some(KernelFact::Xid { number, .. }) => !is_harmless(number),
         Some(KernelFact::FallenOffTheBus { .. }) => true,
         _ => false,
@@ -31,7 +32,9 @@ pub(crate) fn is_fault(line: &KernelLine) -> bool {
 
 fn is_harmless(xid: u32) -> bool {
     gpuwhy_knowledge::xid(xid).is_some_and(|fact| {
+        // The vendor ignores some warnings unless they come again and again.
         matches!(fact.severity, Severity::None | Severity::Info | Severity::Meta | Severity::App)
+            || fact.severity == Severity::Warn && fact.first_action == FirstAction::None
     })
 }
 
@@ -58,11 +61,13 @@ pub(crate) fn lines(scene: &Scene) -> &[KernelLine] {
 
 /// Returns whether a line is young enough to speak of now; without a clock, every line is.
 pub(crate) fn is_fresh(scene: &Scene, line: &KernelLine, limits: &Limits) -> bool {
-    let Some(end_ns) = scene.window.end_boot_ns else {
-        return true;
-    };
-    let age_s = (end_ns / 1000).saturating_sub(line.boot_us) as f64 / 1e6;
-    age_s <= limits.kernel_log_fresh_s
+    age_s(scene, line).is_none_or(|age_s| age_s <= limits.kernel_log_fresh_s)
+}
+
+/// Returns how long before the end of the window a line was written, in seconds; none without a clock.
+pub(crate) fn age_s(scene: &Scene, line: &KernelLine) -> Option<f64> {
+    let end_ns = scene.window.end_boot_ns?;
+    Some((end_ns / 1000).saturating_sub(line.boot_us) as f64 / 1e6)
 }
 
 #[cfg(test)]
@@ -77,7 +82,14 @@ mod tests {
     }
 
     fn xid(number: u32) -> KernelLine {
-        line(KernelFact::Xid { pci_address: "0000:65:00.0".to_owned(), number, pid: None, name: None })
+        line(KernelFact::Xid {
+            pci_address: "0000:65:00.0".to_owned(),
+            number,
+            pid: None,
+            name: None,
+            caused_by: None,
+            is_fatal: None,
+        })
     }
 
     #[test]

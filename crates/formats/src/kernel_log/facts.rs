@@ -10,8 +10,9 @@ use super::xid::xid;
 /// Returns what a line says; none where it says nothing that rules ask for.
 pub fn fact(text: &str) -> Option<KernelFact> {
     if let Some(xid) = xid(text) {
+        let (caused_by, is_fatal) = (caused_by(&xid.detail), is_fatal(&xid.detail));
         let (pci_address, number, pid, name) = (xid.pci_address, xid.number, xid.pid, xid.name);
-        return Some(KernelFact::Xid { pci_address, number, pid, name });
+        return Some(KernelFact::Xid { pci_address, number, pid, name, caused_by, is_fatal });
     }
     if let Some(pci_address) = fallen_off_the_bus(text) {
         return Some(KernelFact::FallenOffTheBus { pci_address });
@@ -27,6 +28,22 @@ pub fn fact(text: &str) -> Option<KernelFact> {
         return Some(KernelFact::RpcTimeout);
     }
     is_module_refusal(&lower).then_some(KernelFact::ModuleRefused)
+}
+
+/// Returns the number behind `caused by previous Xid`.
+fn caused_by(detail: &str) -> Option<u32> {
+    let (_, rest) = detail.split_once("caused by previous Xid ")?;
+    let end = rest.find(|sign: char| !sign.is_ascii_digit()).unwrap_or(rest.len());
+    rest[..end].parse().ok()
+}
+
+/// Returns whether an error of a link calls itself fatal: `RLW_RXPIPE Nonfatal XC0 i0 Link 12 (…)`.
+fn is_fatal(detail: &str) -> Option<bool> {
+    detail.split(' ').find_map(|word| match word {
+        "Fatal" => Some(true),
+        "Nonfatal" | "Non-fatal" => Some(false),
+        _ => None,
+    })
 }
 
 /// Reads `INFO: task NAME:PID blocked for more than N seconds.`, with `in I/O wait` where the kernel says so.
@@ -133,6 +150,22 @@ mod tests {
     }
 
     #[test]
+    fn what_an_error_comes_of_and_whether_it_is_fatal_are_read() {
+        for (text, wanted_cause, wanted_fatal) in [
+            ("NVRM: Xid (PCI:0000:dc:00): 45, pid=7, name=python3, Ch 00000001 caused by previous Xid 149", Some(149), None),
+            ("NVRM: Xid (PCI:0000:dc:00): 45, pid=7, name=python3, Ch 00000001, caused by previous Xid 31.", Some(31), None),
+            ("NVRM: Xid (PCI:0018:01:00): 145, pid=7, name=x, RLW_RXPIPE Nonfatal XC0 i0 Link 12 (0x1)", None, Some(false)),
+            ("NVRM: Xid (PCI:0018:01:00): 149, NETIR_LINK_EVT Fatal XC0 i0 Link 08 (0x1)", None, Some(true)),
+            ("NVRM: Xid (PCI:0018:01:00): 79, GPU has fallen off the bus.", None, None),
+        ] {
+            let Some(KernelFact::Xid { caused_by, is_fatal, .. }) = fact(text) else {
+                panic!("{text}");
+            };
+            assert_eq!((caused_by, is_fatal), (wanted_cause, wanted_fatal), "{text}");
+        }
+    }
+
+    #[test]
     fn a_number_says_more_than_the_words_behind_it() {
         let text = "NVRM: Xid (PCI:0000:3b:00): 119, pid=1, name=x, Timeout after 6s of waiting for RPC response from GPU3 GSP!";
         let expected = KernelFact::Xid {
@@ -140,6 +173,8 @@ mod tests {
             number: 119,
             pid: Some(Pid(1)),
             name: Some("x".to_owned()),
+            caused_by: None,
+            is_fatal: None,
         };
         assert_eq!(fact(text), Some(expected));
         let fell_off = KernelFact::FallenOffTheBus { pci_address: "0000:29:00.0".to_owned() };

@@ -38,6 +38,12 @@ pub enum KernelFact {
         /// Its name, where the line has one.
         #[serde(default)]
         name: Option<String>,
+        /// The number of the error that this one only cleans up after, where the line says so.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        caused_by: Option<u32>,
+        /// Whether the line calls the error fatal, where it says so (links between cards since Blackwell).
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        is_fatal: Option<bool>,
     },
     /// A card fell off the bus, said without a number.
     FallenOffTheBus {

@@ -1,0 +1,105 @@
+//! `xid-app-fault`: the driver reports an error that a program caused.
+
+use gpuwhy_model::action::Action;
+use gpuwhy_model::cause::Cause;
+use gpuwhy_model::evidence::Evidence;
+use gpuwhy_model::limits::Limits;
+use gpuwhy_model::scene::{Card, Scene};
+use gpuwhy_model::signal::{Reader, Signal};
+use gpuwhy_model::text::Text;
+use gpuwhy_model::units::Unit;
+use gpuwhy_model::verdict::Severity;
+
+use super::report;
+use crate::draft::Draft;
+use crate::evidence::once;
+use crate::facts::cards::holders;
+use crate::facts::xids::{self, Kind, Report};
+use crate::findings::Findings;
+use crate::rule::{Needs, Rule, Span};
+
+mod text {
+    include!(concat!(env!("OUT_DIR"), "/text/xid_app_fault.rs"));
+}
+
+/// The rule.
+pub(crate) static RULE: Rule = Rule {
+    cause: Cause::XidAppFault,
+    needs: Needs {
+        span: Span::NONE,
+        samples: 1,
+        signals: &[Signal::KernelLog, Signal::XidEvents, Signal::ProcessList],
+    },
+    check,
+};
+
+fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
+    for card in report::answering(scene) {
+        let mut reports = xids::of_card(scene, card, limits);
+        reports.retain(|report| xids::kind(report.number, card) == Kind::Program);
+        if let Some(first) = telling(&reports) {
+            findings.report(judge(scene, card, first, &reports, limits));
+        }
+    }
+}
+
+/// Returns the report that tells most: one with a fault of its own before one that only cleans up, then the newest.
+fn telling<'scene>(reports: &[Report<'scene>]) -> Option<Report<'scene>> {
+    reports.iter().copied().rev().min_by_key(|report| xids::is_clean_up(report.number))
+}
+
+fn judge(scene: &Scene, card: &Card, first: Report<'_>, reports: &[Report<'_>], limits: &Limits) -> Draft {
+    let (culprits, pids) = report::culprits(scene, reports);
+    let living = reports.iter().any(|one| report::living(scene, one).is_some());
+    let is_recent = |one: &Report<'_>| one.age_s.is_none_or(|age_s| age_s <= limits.program_error_recent_s);
+    let hurts_now = living || reports.iter().any(is_recent);
+    let severity = if hurts_now { Severity::Warn } else { Severity::Note };
+    let mut draft = Draft::about_card(&RULE, card, summary(first.number)).severity(severity);
+    let own_fault = !xids::is_clean_up(first.number);
+    draft.agree_by(4.0, if own_fault { 1.0 } else { 0.7 }, report::evidence(&first));
+    if let Some(pid) = first.pid {
+        let words = text::process(first.name.unwrap_or("?"), u64::from(pid.0));
+        let alive = report::living(scene, &first).is_some();
+        let state: Evidence = once(
+            Signal::ProcessList,
+            if alive { "alive" } else { "ended" },
+            Unit::Text,
+            Reader::ProcPid,
+            if alive { words } else { text::process_ended(first.name.unwrap_or("?"), u64::from(pid.0)) },
+        );
+        draft.mention(state);
+    } else {
+        draft.silent(0.5);
+    }
+    if reports.len() > 1 {
+        let number = reports.len();
+        draft.mention(once(Signal::KernelLog, number, Unit::Count, Reader::KernelLog, text::repeated(number)));
+    }
+    draft.finding.detail.insert("xid".to_owned(), first.number.to_string());
+    draft.finding.impact.blocked = u64::from(hurts_now);
+    // Other programs on the same card are not hit.
+    if culprits.is_empty() && holders(scene, card).len() > 1 {
+        draft.silent(0.5);
+    }
+    draft.advise(Action::ImproveProgram, Vec::new(), fix(first.number));
+    draft.advise(Action::Watch, report::target(&draft), text::fix_watch());
+    draft.culprits(culprits, pids)
+}
+
+fn summary(number: u32) -> Text {
+    match number {
+        13 => text::summary_exception(number),
+        31 => text::summary_address(number),
+        8 => text::summary_stuck(number),
+        43 => text::summary_ended(number),
+        137 => text::summary_peer(number),
+        _ => text::summary(number),
+    }
+}
+
+fn fix(number: u32) -> Text {
+    match number {
+        13 | 31 | 137 => text::fix_memory_check(),
+        _ => text::fix_program(),
+    }
+}
