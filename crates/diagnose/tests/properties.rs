@@ -58,6 +58,7 @@ fn client() -> impl Strategy<Value = Client> {
             pid: Pid(pid),
             kind,
             memory: bytes.map(Bytes),
+            memory_trend: Reading::default(),
             name: Reading::Known("python3".to_owned()),
             sm,
             idle_for: idle.map(Seconds),
@@ -187,6 +188,8 @@ fn stuck_call() -> impl Strategy<Value = StuckCall> {
             for_s: 3.0,
             from_earlier_run: !has_name,
             survived_kill,
+            has_returned: false,
+            may_be_waking: false,
             state: Reading::Known(ProcessState::Blocked),
             wait_channel: Reading::Unsupported,
         }
@@ -198,7 +201,8 @@ fn scene() -> impl Strategy<Value = Scene> {
     let processes = (90_u32..106).prop_flat_map(|end| (90..end).map(process).collect::<Vec<_>>());
     let xid = |pci_address: &str, number| {
         let pci_address = pci_address.to_owned();
-        Just(Some(KernelFact::Xid { pci_address, number, pid: None, name: None }))
+        let (pid, name, caused_by, is_fatal) = (None, None, None, None);
+        Just(Some(KernelFact::Xid { pci_address, number, pid, name, caused_by, is_fatal }))
     };
     let fact = prop_oneof![xid("0000:01:00.0", 79), xid("0000:02:00.0", 119), Just(None)];
     (

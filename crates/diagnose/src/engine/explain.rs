@@ -2,7 +2,7 @@
 
 use gpuwhy_model::cause::Cause;
 use gpuwhy_model::scene::Scene;
-use gpuwhy_model::verdict::Finding;
+use gpuwhy_model::verdict::{Finding, Severity};
 
 use super::merge::Merged;
 
@@ -32,12 +32,61 @@ fn explains(scene: &Scene, one: &Merged, other: &Merged) -> bool {
         (Cause::GpuLost, _) => {
             !other.finding.cards.is_empty() && is_within(&other.finding.cards, &one.finding.cards)
         }
-        (Cause::VramHeldByDeadProcess, Cause::IdleReserved) => same_process,
-        (Cause::VramHeldByDeadProcess | Cause::IdleReserved, Cause::VramFull) => {
+        (Cause::VramHeldByDeadProcess | Cause::VramHeldByHiddenProcess, Cause::IdleReserved) => same_process,
+        // The member that the others wait for does nothing: that is how it hangs.
+        (Cause::CollectiveHang, Cause::IdleReserved) => same_process,
+        // Who holds a card for nothing keeps others out, whatever the mode.
+        (Cause::VramHeldByDeadProcess | Cause::IdleReserved, Cause::ComputeModeExclusive) => same_process,
+        // What was taken by design, or kept by mistake, is not needed.
+        (Cause::MemoryPreallocated | Cause::VramLeak, Cause::VramFull) => same_process,
+        // What a dead run has mapped goes with its last process.
+        (Cause::VramHeldByDeadProcess, Cause::Bar1Exhausted) => share_a_card(&one.finding, &other.finding),
+        // A limit of the container is why its loaders may not run, or read again what they had in memory.
+        (Cause::ContainerLimit, Cause::StarvedByCpu) => same_process && is_limit(&one.finding, "processor"),
+        (Cause::ContainerLimit, Cause::StarvedByStorage) => same_process && is_limit(&one.finding, "memory"),
+        (Cause::HostMemoryPressure, Cause::StarvedByStorage | Cause::StarvedByCpu) => {
+            is_within(&other.finding.cards, &one.finding.cards)
+        }
+        (Cause::CheckpointPause, Cause::StarvedByStorage) => same_process,
+        (Cause::PcieDegraded, Cause::TransferBound) => share_a_card(&one.finding, &other.finding),
+        // The repair is what to act on; memory that cannot be repaired any more waits for nothing.
+        (Cause::RowRemapPending, Cause::EccUncorrectable) => share_a_card(&one.finding, &other.finding),
+        // Programs fail on a card that fails.
+        (Cause::XidHwFault | Cause::EccUncorrectable, Cause::XidAppFault) => {
+            is_within(&other.finding.cards, &one.finding.cards)
+        }
+        // Calls that block and the error behind them are one trouble.
+        (Cause::DriverHung, Cause::XidHwFault) => {
+            one.finding.cards.is_empty() || share_a_card(&one.finding, &other.finding)
+        }
+        (Cause::FanFailed, Cause::ThermalThrottle | Cause::LowClocks) => {
+            is_within(&other.finding.cards, &one.finding.cards)
+        }
+        // A card at its limit works as fast as it can; the limit is what is wrong.
+        (
+            Cause::PowerThrottle | Cause::ThermalThrottle | Cause::HwSlowdown | Cause::LowClocks,
+            Cause::ComputeSaturated | Cause::MemoryBandwidthSaturated,
+        ) => is_within(&other.finding.cards, &one.finding.cards) && is_felt(&one.finding),
+        (
+            Cause::VramHeldByDeadProcess
+            | Cause::VramHeldByHiddenProcess
+            | Cause::IdleReserved
+            | Cause::DisplayProcess,
+            Cause::VramFull,
+        ) => {
             share_a_card(&one.finding, &other.finding) && holds_half_of(scene, &one.finding, &other.finding)
         }
         _ => false,
     }
+}
+
+fn is_limit(finding: &Finding, limit: &str) -> bool {
+    finding.detail.get("limit").is_some_and(|kind| kind == limit)
+}
+
+/// Returns whether a finding costs something: a note explains nothing.
+fn is_felt(finding: &Finding) -> bool {
+    finding.severity != Severity::Note
 }
 
 fn is_within(cards: &[u32], others: &[u32]) -> bool {

@@ -1,12 +1,13 @@
 //! Whom a person would name.
 
 use gpuwhy_model::action::{SubjectKind, Target};
+use gpuwhy_model::limits::Limits;
 use gpuwhy_model::process::Pid;
 use gpuwhy_model::reading::Reading;
-use gpuwhy_model::scene::{Client, Process, Scene};
+use gpuwhy_model::scene::{Card, Client, Process, Scene, Workload};
 use gpuwhy_model::verdict::{Culprit, Subject};
 
-use super::cards::Holder;
+use super::cards::{self, Holder};
 use super::names;
 
 /// Returns the process that a person would name for a holder: itself, or the head of its run if it is a mere worker.
@@ -34,6 +35,13 @@ pub(crate) fn culprits(scene: &Scene, holders: &[Holder<'_>]) -> Vec<Culprit> {
     culprits
 }
 
+/// Returns who works on a card, as a finding about the card itself names them: those who feel it.
+pub(crate) fn at_work_on(scene: &Scene, card: &Card, limits: &Limits) -> (Vec<Culprit>, Vec<Pid>) {
+    let mut holders = cards::holders(scene, card);
+    holders.retain(|holder| holder.worked(limits) != Some(false));
+    (culprits(scene, &holders), pids(&holders))
+}
+
 /// Makes a culprit of a process.
 pub(crate) fn of_process(process: &Process) -> Culprit {
     let owner = process.owner.clone();
@@ -56,6 +64,11 @@ pub(crate) fn of_process(process: &Process) -> Culprit {
 fn of_client(client: &Client) -> Culprit {
     let name = client.name.known().map(|name| name.rsplit('/').next().unwrap_or(name).to_owned());
     Culprit { pid: Some(client.pid), name, ..nobody() }
+}
+
+/// Makes a culprit of a process of which only the number, and perhaps the name, is known.
+pub(crate) fn of_number(pid: Pid, name: Option<&str>) -> Culprit {
+    Culprit { pid: Some(pid), name: name.map(str::to_owned), ..nobody() }
 }
 
 fn nobody() -> Culprit {
@@ -90,9 +103,42 @@ pub(crate) fn run_of(scene: &Scene, holder: &Holder<'_>) -> (String, Subject) {
     (format!("run {root}"), Subject { kind: SubjectKind::Workload, id: root.to_string(), name })
 }
 
+/// A run as a finding names it.
+pub(crate) struct Run {
+    pub(crate) subject: Subject,
+    pub(crate) culprits: Vec<Culprit>,
+    /// Its processes that have a context on a card.
+    pub(crate) processes: Vec<Pid>,
+}
+
+/// Returns how a finding about a whole run names it.
+pub(crate) fn of_workload(scene: &Scene, workload: &Workload) -> Run {
+    let cards = workload.cards.iter().filter_map(|index| scene.card(*index));
+    let holders: Vec<Holder<'_>> = cards
+        .flat_map(|card| cards::holders(scene, card))
+        .filter(|holder| holder.workload.is_some_and(|other| other.root == workload.root))
+        .collect();
+    let root = scene.process(workload.root);
+    let (subject, culprits) = match holders.first() {
+        Some(first) => (run_of(scene, first).1, culprits(scene, &holders)),
+        None => {
+            let id = workload.root.to_string();
+            let name = root.map_or_else(|| id.clone(), names::called);
+            let subject = Subject { kind: SubjectKind::Workload, id, name };
+            (subject, root.map(of_process).into_iter().collect())
+        }
+    };
+    Run { subject, culprits, processes: workload.gpu_processes.clone() }
+}
+
 /// Returns a process as the target of a step.
 pub(crate) fn target(pid: Pid) -> Target {
     Target { kind: SubjectKind::Process, id: pid.to_string() }
+}
+
+/// Returns what a person calls a process, with its number.
+pub(crate) fn with_pid(process: &Process) -> String {
+    format!("{} {}", names::called(process), process.key.pid)
 }
 
 /// Returns what a person calls a holder.

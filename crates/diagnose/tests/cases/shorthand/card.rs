@@ -6,9 +6,11 @@ use gpuwhy_model::process::Pid;
 use gpuwhy_model::reading::{Failure, Reading};
 use gpuwhy_model::sample::{CardKind, CardMemory, ClientKind, ClockReasons, Fabric, PowerLimits};
 use gpuwhy_model::scene::{Card, Client, ReasonShares, SourceKind};
+use gpuwhy_model::trend::{Dips, Trend};
 use gpuwhy_model::units::{Bytes, Megahertz, Percent, Seconds, Share, Watts};
 use serde::Deserialize;
 
+use super::health::{HealthFile, LinkFile, StateFile};
 use super::parts::{LinksFile, PartsFile, clocks};
 use super::process::ProcessFile;
 use super::values::{gibibytes, memory_trend, trend};
@@ -41,7 +43,11 @@ pub(super) struct CardFile {
     pub(super) clock: Option<f64>,
     pub(super) parts: PartsFile,
     pub(super) links: LinksFile,
+    pub(super) state: StateFile,
+    pub(super) health: HealthFile,
+    pub(super) link: LinkFile,
     pub(super) address: Option<String>,
+    pub(super) dips: Dips,
     /// Product name; an A100 without it.
     pub(super) name: Option<String>,
     /// The whole card's index, for an instance.
@@ -80,7 +86,11 @@ impl Default for CardFile {
             clock: None,
             parts: PartsFile::default(),
             links: LinksFile::default(),
+            state: StateFile::default(),
+            health: HealthFile::default(),
+            link: LinkFile::default(),
             address: None,
+            dips: Dips::default(),
             name: None,
             parent: None,
             mig: None,
@@ -190,6 +200,9 @@ impl SceneFile {
             card.sm_clock = Reading::Known(trend(megahertz, 0.0, LOOKS, self.window, Megahertz));
         }
         file.links.fill(&mut card);
+        file.state.fill(&mut card, self.window);
+        file.health.fill(&mut card);
+        file.link.fill(&mut card);
         card
     }
 

@@ -1,6 +1,7 @@
 //! A scene in few words. What a case does not mention is healthy and was seen; `unseen` takes sights away.
 
 mod card;
+mod host;
 mod health;
 mod parts;
 mod process;
@@ -12,13 +13,14 @@ use std::error::Error;
 use gpuwhy_model::process::Pid;
 use gpuwhy_model::reading::{Access, Failure, Reading};
 use gpuwhy_model::sample::{
-    DeviceHolder, KernelFact, KernelLine, MountPoint, PciDevice, Service, StuckCall, Viewer,
+    DeviceHolder, KernelFact, KernelLine, MountPoint, PciDevice, Service, StuckCall, Viewer, XidEvent,
 };
 use gpuwhy_model::scene::{Provenance, Scene, SourceKind, Window};
 use gpuwhy_model::units::Share;
 use serde::Deserialize;
 
 use card::CardFile;
+use host::HostFile;
 use parts::{NetworkFile, interface};
 use process::{CgroupFile, LoaderFile, ProcessFile, cgroup, workloads};
 
@@ -49,6 +51,7 @@ pub(crate) struct SceneFile {
     io_pressure: f64,
     cpu_pressure: f64,
     cpus: u64,
+    host: HostFile,
     /// Network links with hardware behind them, by name.
     network: BTreeMap<String, NetworkFile>,
 }
@@ -72,6 +75,7 @@ impl Default for SceneFile {
             io_pressure: 0.0,
             cpu_pressure: 0.0,
             cpus: 16,
+            host: HostFile::default(),
             network: BTreeMap::new(),
         }
     }
@@ -86,6 +90,12 @@ struct LineFile {
     #[serde(default = "recent_s")]
     age: f64,
     fact: Option<KernelFact>,
+}
+
+/// Returns the time of the log at which a line of some age was written; nothing is older than the boot.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "ages are positive and small")]
+fn written_at_us(age_s: f64) -> u64 {
+    (BOOT_NS / 1000).saturating_sub((age_s * 1e6) as u64)
 }
 
 fn recent_s() -> f64 {
@@ -169,12 +179,12 @@ impl SceneFile {
         scene.host.cpus = Reading::Known(self.cpus);
         scene.host.pressure.io_some = Reading::Known(Share(self.io_pressure));
         scene.host.pressure.cpu_some = Reading::Known(Share(self.cpu_pressure));
+        self.host.fill(&mut scene);
         scene.events = self.log.as_ref().map(|lines| {
-            let boot_us = BOOT_NS / 1000 - 5_000_000;
             lines
                 .iter()
                 .map(|line| KernelLine {
-                    boot_us,
+                    boot_us: written_at_us(line.age),
                     level: Reading::Known(3),
                     text: line.text.clone(),
                     fact: line.fact.clone(),
@@ -300,6 +310,7 @@ impl SceneFile {
         if file.module_is_unseen {
             driver.module = Reading::Denied(Access::Root);
         }
+        driver.xid_events = Reading::Known(file.xid_events.clone());
         driver.stuck_calls.clone_from(&self.stuck);
     }
 }
