@@ -44,6 +44,19 @@ pub(crate) fn having_open<'scene>(
     })
 }
 
+/// Returns those of them whom the driver names on no card.
+///
+/// A program opens every card that it may use, also those on which it makes no context.
+pub(crate) fn strangers<'scene>(
+    scene: &'scene Scene,
+    card: &'scene Card,
+) -> impl Iterator<Item = &'scene DeviceHolder> {
+    having_open(scene, card).filter(|holder| {
+        let mut clients = scene.cards.iter().flat_map(Card::known_clients);
+        !clients.any(|client| client.pid == holder.pid)
+    })
+}
+
 fn is_a_service(scene: &Scene, holder: &DeviceHolder) -> bool {
     scene.process(holder.pid).is_some_and(|process| process.role == Some(ProcessRole::CardService))
 }

@@ -65,10 +65,8 @@ fn check(scene: &Scene, _: &Limits, findings: &mut Findings) {
         Refused::Library { .. } => only_on_the_bus(scene),
         Refused::Cards(cards) => cards.iter().map(|card| card.index).collect(),
     };
-    draft.finding.impact = Impact {
-        gpu_seconds: scene.window.span_s * draft.finding.cards.len() as f64,
-        ..Impact::default()
-    };
+    draft.finding.impact =
+        Impact { gpu_seconds: scene.window.span_s * draft.finding.cards.len() as f64, ..Impact::default() };
     draft.agree(2.0, evidence(&refused));
     let words = text::in_a_container(container.as_str());
     draft.agree(0.5, once(Signal::Container, container.as_str(), Unit::Text, Reader::ProcPid, words));
@@ -83,7 +81,7 @@ fn check(scene: &Scene, _: &Limits, findings: &mut Findings) {
 /// Returns what was refused in a way that a lost device looks like; none where nothing was.
 fn refused(scene: &Scene) -> Option<Refused<'_>> {
     if let Reading::Failed(Failure::Nvml { call, code }) = &scene.machine.driver.library {
-        return is_refusal(*code).then_some(Refused::Library { call, code: *code });
+        return is_refusal(*code).then_some(Refused::Library { call: call.as_str(), code: *code });
     }
     let cards: Vec<&Card> = whole_cards(scene).filter(|card| may_not_be_opened(card)).collect();
     (!cards.is_empty()).then_some(Refused::Cards(cards))
@@ -149,7 +147,9 @@ fn weigh_promise(scene: &Scene, draft: &mut Draft) {
 /// Weighs that the driver itself is there: it is the way to it that is closed.
 fn weigh_module(scene: &Scene, draft: &mut Draft) {
     match scene.machine.driver.module.known() {
-        Some(version) => draft.agree(0.5, flag(Signal::DriverModule, Reader::ProcDriver, text::module(version.as_str()))),
+        Some(version) => {
+            draft.agree(0.5, flag(Signal::DriverModule, Reader::ProcDriver, text::module(version.as_str())))
+        }
         None => draft.silent(0.5),
     }
 }

@@ -72,9 +72,9 @@ fn hurt(scene: &Scene, card: &Card, bytes: Bytes, limits: &Limits) -> Option<Hur
     if is_full(card, limits) == Some(true) {
         return Some(Hurt::Full);
     }
-    let computes = holders(scene, card).iter().any(|holder| {
-        is_worth_naming(holder.bytes(), card, limits) || holder.worked(limits) == Some(true)
-    });
+    let computes = holders(scene, card)
+        .iter()
+        .any(|holder| is_worth_naming(holder.bytes(), card, limits) || holder.worked(limits) == Some(true));
     Some(if computes { Hurt::Computing } else { Hurt::Nobody })
 }
 

@@ -93,9 +93,9 @@ fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
             findings.rule_out(Signal::VramGrowth, Some(card.index));
             continue;
         }
-        let says_more = findings.answers().any(|draft| {
-            SAYS_MORE.contains(&draft.cause()) && draft.processes.contains(&largest.client.pid)
-        });
+        let says_more = findings
+            .answers()
+            .any(|draft| SAYS_MORE.contains(&draft.cause()) && draft.processes.contains(&largest.client.pid));
         if !says_more {
             findings.report(judge(scene, card, &largest, &design, trend, limits));
         }
@@ -112,7 +112,8 @@ fn design(holder: &Holder<'_>) -> Option<Design> {
     let Some(process) = holder.process else {
         let name = holder.client.name.known()?;
         let role = gpuwhy_knowledge::role(name.rsplit('/').next().unwrap_or(name));
-        return matches!(role, Some(ProcessRole::Server | ProcessRole::ServerWorker)).then_some(Design::Server);
+        return matches!(role, Some(ProcessRole::Server | ProcessRole::ServerWorker))
+            .then_some(Design::Server);
     };
     if names::is_server(process) {
         return Some(Design::Server);
@@ -125,9 +126,11 @@ fn design(holder: &Holder<'_>) -> Option<Design> {
 /// Returns whether what the holder holds moved in the window.
 fn grows(holder: &Holder<'_>) -> bool {
     let total = holder.card.memory.known().map_or(0, |memory| memory.total.0) as f64;
-    holder.client.memory_trend.known().is_some_and(|trend| {
-        trend.max.0.saturating_sub(trend.min.0) as f64 > total * STANDS_STILL_SHARE
-    })
+    holder
+        .client
+        .memory_trend
+        .known()
+        .is_some_and(|trend| trend.max.0.saturating_sub(trend.min.0) as f64 > total * STANDS_STILL_SHARE)
 }
 
 fn judge(

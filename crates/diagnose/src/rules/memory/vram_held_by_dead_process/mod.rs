@@ -21,6 +21,7 @@ use crate::facts::idle::{
     Idle, IdleSource, idle, is_for_want_of_looks, tree_cores as cores_of_tree, tree_left_storage_alone,
 };
 use crate::facts::run::{DeadLeader, Parent, dead_leader, living_leader, parent};
+use crate::facts::team::tree;
 use crate::facts::{culprit, names};
 use crate::findings::Findings;
 use crate::rule::{Needs, Rule, Span};
@@ -54,6 +55,9 @@ pub(crate) static RULE: Rule = Rule {
     check,
 };
 
+/// A process that was found blocked in this share of looks does not come out of it.
+const STUCK_SHARE: f64 = 0.95;
+
 /// A holder whose run may be over, with what was seen of it.
 struct Suspect<'scene> {
     holder: Holder<'scene>,
@@ -62,6 +66,8 @@ struct Suspect<'scene> {
     sign: Result<DeadLeader, Absence>,
     idle: Result<Idle, Absence>,
     cores: Result<f64, Absence>,
+    /// Whether it is blocked in the kernel all the time and nothing moves: no signal ends it.
+    is_stuck: bool,
 }
 
 fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
@@ -119,7 +125,8 @@ fn suspect<'scene>(
         findings.rule_out(Signal::ProcessCpu, card);
         return None;
     }
-    if tree_left_storage_alone(scene, process, limits) == Ok(false) {
+    let is_stuck = is_stuck(scene, process, limits);
+    if !is_stuck && tree_left_storage_alone(scene, process, limits) == Ok(false) {
         findings.rule_out(Signal::ProcessIo, card);
         return None;
     }
@@ -130,7 +137,17 @@ fn suspect<'scene>(
         findings.rule_out(Signal::GpuIdleFor, card);
         return None;
     }
-    Some(Suspect { holder, process, parent, sign, idle, cores })
+    Some(Suspect { holder, process, parent, sign, idle, cores, is_stuck })
+}
+
+/// Returns whether a process, alone, is blocked in the kernel in all looks and moves not a byte.
+fn is_stuck(scene: &Scene, process: &Process, limits: &Limits) -> bool {
+    let moves_nothing = process.io.known().is_some_and(|io| {
+        io.read_chars.0 + io.written_chars.0 + io.read_bytes.0 + io.written_bytes.0
+            < limits.quiet_io_bytes as f64
+    });
+    let is_blocked = process.states.n > 1 && process.states.blocked >= STUCK_SHARE;
+    is_blocked && moves_nothing && tree(scene, process).len() == 1
 }
 
 /// Returns what the holders of one dead run have in common.
@@ -250,6 +267,12 @@ fn weigh_processor(scene: &Scene, suspect: &Suspect<'_>, limits: &Limits, draft:
 }
 
 fn weigh_io(scene: &Scene, suspect: &Suspect<'_>, limits: &Limits, draft: &mut Draft) {
+    if suspect.is_stuck {
+        let place = suspect.process.wait_channels.first().map_or("?", |channel| channel.name.as_str());
+        let words = text::is_stuck(place);
+        draft.agree(0.5, once(Signal::ProcessState, "D", Unit::Text, Reader::ProcPid, words));
+        return;
+    }
     match tree_left_storage_alone(scene, suspect.process, limits) {
         Ok(_) => draft.agree(0.5, flag(Signal::ProcessIo, Reader::ProcPid, text::no_io())),
         Err(absence) if is_for_want_of_looks(scene, &absence) => draft.silent(0.5),
@@ -315,5 +338,9 @@ fn advise(suspects: &[Suspect<'_>], draft: &mut Draft) {
         return;
     }
     draft.advise(Action::AskOwner, targets.clone(), text::fix_ask(pids.clone()));
+    if suspects.iter().any(|suspect| suspect.is_stuck) {
+        draft.advise(Action::LookAgain, targets, text::fix_stuck(pids));
+        return;
+    }
     draft.advise(Action::Terminate, targets, text::fix_terminate(pids));
 }

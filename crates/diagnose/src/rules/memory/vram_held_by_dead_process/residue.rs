@@ -14,7 +14,7 @@ use crate::draft::{Draft, card_subject};
 use crate::evidence::{flag, once};
 use crate::facts::cards::{Activity, activity, seconds_lost, slot, whole_cards};
 use crate::facts::kernel_log;
-use crate::facts::unexplained::{having_open, is_much, unexplained};
+use crate::facts::unexplained::{is_much, strangers, unexplained};
 use crate::findings::Findings;
 
 /// Looks for cards whose memory is in use while nobody on the whole machine has them open.
@@ -31,7 +31,7 @@ pub(super) fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
         let Some(bytes) = unexplained(scene, card).filter(|bytes| is_much(*bytes, card, limits)) else {
             continue;
         };
-        let nobody_has_it_open = card.minor.is_known() && having_open(scene, card).next().is_none();
+        let nobody_has_it_open = card.minor.is_known() && strangers(scene, card).next().is_none();
         if nobody_has_it_open && activity(card, limits) != Activity::Works {
             findings.report(judge(scene, card, bytes, limits));
         }

@@ -4,6 +4,7 @@ mod suspects;
 
 use gpuwhy_model::action::Action;
 use gpuwhy_model::cause::Cause;
+use gpuwhy_model::evidence::Evidence;
 use gpuwhy_model::limits::Limits;
 use gpuwhy_model::reading::{Access, Reading};
 use gpuwhy_model::scene::{Scene, SourceKind};
@@ -48,6 +49,10 @@ fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
         if !outside.is_empty() {
             findings.report(outside_of_ours(scene, &outside));
         }
+        // Inside a container the driver often names nobody at all: what none of ours has open, somebody outside has.
+        for card in ownerless(scene, limits).iter().filter(|card| card.nobody_has_it_open) {
+            findings.report(outside_and_unnamed(scene, card));
+        }
         return;
     }
     // A text lists no processes beside the driver's: there, none can be missing.
@@ -77,7 +82,9 @@ fn named_by_the_driver(scene: &Scene, missing: &[NotHere<'_>], limits: &Limits) 
     if scene.machine.viewer.hidden_processes == Reading::Known(true) {
         draft.agree(2.0, flag(Signal::ProcessList, Reader::ProcPid, text::proc_hides_others()));
     } else {
-        let words = text::not_in_proc(missing.iter().map(|one| one.holder.client.pid.to_string()).collect::<Vec<_>>());
+        let words = text::not_in_proc(
+            missing.iter().map(|one| one.holder.client.pid.to_string()).collect::<Vec<_>>(),
+        );
         draft.mention(flag(Signal::ProcessList, Reader::ProcPid, words));
         draft.silent(1.5);
     }
@@ -112,6 +119,24 @@ fn outside_of_ours(scene: &Scene, outside: &[NotHere<'_>]) -> Draft {
     draft
 }
 
+/// We look from inside a pid namespace of our own, the driver names nobody, and none of ours has the card open.
+fn outside_and_unnamed(scene: &Scene, card: &Ownerless<'_>) -> Draft {
+    let mut draft = Draft::about_card(&RULE, card.card, text::summary_outside(card.bytes));
+    draft.agree(2.0, unlisted(scene, card));
+    draft.agree(1.5, flag(Signal::Container, Reader::ProcPid, text::other_namespace()));
+    draft.agree(1.5, flag(Signal::DeviceHolders, Reader::ProcPid, text::not_by_ours()));
+    draft.silent(0.5);
+    draft.finding.impact = Impact { bytes_held: card.bytes.0, ..Impact::default() };
+    draft.advise(Action::LookAgain, Vec::new(), text::fix_on_host());
+    draft
+}
+
+/// Memory of a card that belongs to no process that the driver names.
+fn unlisted(scene: &Scene, card: &Ownerless<'_>) -> Evidence {
+    let words = text::unlisted(card.bytes);
+    once(Signal::VramUnexplained, card.bytes.0, Unit::Bytes, reader(scene, Reader::Nvml), words)
+}
+
 fn begun(scene: &Scene, hidden: &[NotHere<'_>], summary: Text) -> Draft {
     let mut cards: Vec<u32> = hidden.iter().map(|one| one.card.index).collect();
     cards.sort_unstable();
@@ -139,8 +164,7 @@ fn named_by_nobody(scene: &Scene, card: &Ownerless<'_>) -> Draft {
         text::summary_stranger(card.bytes, named.clone())
     };
     let mut draft = Draft::about_card(&RULE, card.card, summary);
-    let words = text::unlisted(card.bytes);
-    draft.agree(2.0, once(Signal::VramUnexplained, card.bytes.0, Unit::Bytes, reader(scene, Reader::Nvml), words));
+    draft.agree(2.0, unlisted(scene, card));
     match scene.device_holders.absence() {
         None => {
             let words = text::has_it_open(named);

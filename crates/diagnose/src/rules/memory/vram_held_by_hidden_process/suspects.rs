@@ -6,7 +6,7 @@ use gpuwhy_model::scene::{Card, Process, Scene};
 use gpuwhy_model::units::Bytes;
 
 use crate::facts::cards::{Holder, holders, is_worth_naming, whole_cards};
-use crate::facts::unexplained::{having_open, is_much, unexplained};
+use crate::facts::unexplained::{having_open, is_much, strangers, unexplained};
 
 /// A process that the driver names and that this view does not show.
 pub(super) struct NotHere<'scene> {
@@ -48,7 +48,8 @@ pub(super) fn listed_elsewhere<'scene>(scene: &'scene Scene, limits: &Limits) ->
         let named = holders(scene, card);
         let ours = having_open(scene, card).count();
         // The largest holders come first.
-        let others = named.into_iter().skip(ours).filter(|holder| is_worth_naming(holder.bytes(), card, limits));
+        let others =
+            named.into_iter().skip(ours).filter(|holder| is_worth_naming(holder.bytes(), card, limits));
         outside.extend(others.map(|holder| NotHere { card, bytes: holder.bytes(), holder }));
     }
     outside
@@ -61,13 +62,15 @@ pub(super) fn ownerless<'scene>(scene: &'scene Scene, limits: &Limits) -> Vec<Ow
         let Some(bytes) = unexplained(scene, card).filter(|bytes| is_much(*bytes, card, limits)) else {
             continue;
         };
-        let is_named = |holder: &&DeviceHolder| {
-            card.known_clients().iter().any(|client| client.pid == holder.pid)
-        };
-        let others: Vec<&DeviceHolder> = having_open(scene, card).filter(|holder| !is_named(holder)).collect();
-        let strangers: Vec<&Process> = others.iter().filter_map(|holder| scene.process(holder.pid)).collect();
+        let others: Vec<&DeviceHolder> = strangers(scene, card).collect();
+        let seen: Vec<&Process> = others.iter().filter_map(|holder| scene.process(holder.pid)).collect();
         let all_seen = scene.device_holders.is_known() && card.minor.is_known();
-        cards.push(Ownerless { card, bytes, strangers, nobody_has_it_open: all_seen && others.is_empty() });
+        cards.push(Ownerless {
+            card,
+            bytes,
+            strangers: seen,
+            nobody_has_it_open: all_seen && others.is_empty(),
+        });
     }
     cards
 }

@@ -170,7 +170,8 @@ fn weigh_work(scene: &Scene, holder: &Holder<'_>, draft: &mut Draft) {
         text::work_stays(Percent(trend.mean.0))
     };
     let reader = reader(scene, Reader::NvmlSamples);
-    let evidence = over(once(Signal::GpuWorkByProcess, late, Unit::Percent, reader, words), trend.n, trend.span_s);
+    let evidence =
+        over(once(Signal::GpuWorkByProcess, late, Unit::Percent, reader, words), trend.n, trend.span_s);
     if grew { draft.contradict(1.5, evidence) } else { draft.agree(1.0, evidence) }
 }
 

@@ -3,7 +3,6 @@
 use gpuwhy_model::action::{Action, Target};
 use gpuwhy_model::cause::Cause;
 use gpuwhy_model::limits::Limits;
-use gpuwhy_model::process::Pid;
 use gpuwhy_model::reading::Reading;
 use gpuwhy_model::sample::{ClientKind, ProcessRole, ProcessState};
 use gpuwhy_model::scene::{Card, Process, Scene, SourceKind};
@@ -16,7 +15,7 @@ use crate::draft::{Draft, card_subject};
 use crate::evidence::{flag, holds, idle as idle_evidence, once, reader};
 use crate::facts::cards::{Holder, displays, holders, is_worth_naming, whole_cards};
 use crate::facts::idle::idle;
-use crate::facts::unexplained::having_open;
+use crate::facts::unexplained::strangers;
 use crate::facts::{culprit, names};
 use crate::findings::Findings;
 use crate::rule::{Needs, Rule, Span};
@@ -105,11 +104,7 @@ fn refused<'scene>(scene: &'scene Scene, card: &'scene Card) -> Vec<&'scene Proc
     if scene.machine.viewer.initial_pid_namespace == Reading::Known(false) {
         return Vec::new();
     }
-    let has_context = |pid: Pid| {
-        scene.cards.iter().any(|card| card.known_clients().iter().any(|client| client.pid == pid))
-    };
-    having_open(scene, card)
-        .filter(|holder| !has_context(holder.pid))
+    strangers(scene, card)
         .filter_map(|holder| scene.process(holder.pid))
         .filter(|process| process.state != Reading::Known(ProcessState::Zombie) && !is_a_service(process))
         .collect()
@@ -121,7 +116,8 @@ fn is_a_service(process: &Process) -> bool {
 
 fn keeps_out(scene: &Scene, card: &Card, inside: &[Holder<'_>], refused: &[&Process]) -> Draft {
     let waiting: Vec<String> = refused.iter().map(|process| names::called(process)).collect();
-    let mut draft = begun(scene, card, "refused", text::summary_refused(culprit::called(&inside[0]), waiting.clone()));
+    let mut draft =
+        begun(scene, card, "refused", text::summary_refused(culprit::called(&inside[0]), waiting.clone()));
     draft.agree(1.5, holds(scene, &inside[0]));
     let words = text::want_in(waiting);
     draft.agree(2.0, once(Signal::DeviceHolders, refused.len(), Unit::Count, Reader::ProcPid, words));

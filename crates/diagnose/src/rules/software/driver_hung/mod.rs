@@ -91,7 +91,10 @@ fn weigh_call(call: &StuckCall, draft: &mut Draft) {
     }
     if call.may_be_waking && !call.survived_kill {
         let words = text::may_be_waking();
-        draft.contradict(1.0, once(Signal::DriverCalls, "may wake a card", Unit::Text, Reader::NvmlChild, words));
+        draft.contradict(
+            1.0,
+            once(Signal::DriverCalls, "may wake a card", Unit::Text, Reader::NvmlChild, words),
+        );
     }
 }
 

@@ -60,10 +60,8 @@ fn judge(scene: &Scene, call: &str) -> Draft {
     };
     let mut draft = Draft::about_machine(&RULE, scene, summary).severity(Severity::Fault);
     draft.finding.cards = only_on_the_bus(scene);
-    draft.finding.impact = Impact {
-        gpu_seconds: scene.window.span_s * draft.finding.cards.len() as f64,
-        ..Impact::default()
-    };
+    draft.finding.impact =
+        Impact { gpu_seconds: scene.window.span_s * draft.finding.cards.len() as f64, ..Impact::default() };
     let code = NvmlErrorFact::VERSION_MISMATCH;
     let words = text::library_says(call, u64::from(code));
     draft.agree(4.0, once(Signal::DriverLibrary, code, Unit::Code, Reader::Nvml, words));
@@ -110,10 +108,8 @@ fn other_versions(scene: &Scene) -> Vec<String> {
         return Vec::new();
     };
     let versions = files.iter().filter_map(|file| file.split_once(".so.")).map(|(_, version)| version);
-    let mut others: Vec<String> = versions
-        .filter(|version| version.contains('.') && version != module)
-        .map(str::to_owned)
-        .collect();
+    let mut others: Vec<String> =
+        versions.filter(|version| version.contains('.') && version != module).map(str::to_owned).collect();
     others.sort();
     others.dedup();
     others

@@ -1,15 +1,14 @@
 //! `driver-too-old`: a program was built for a newer CUDA than the driver can run.
 
-use std::collections::BTreeSet;
+mod suspects;
 
 use gpuwhy_knowledge::CudaRuntime;
 use gpuwhy_model::action::Action;
 use gpuwhy_model::cause::Cause;
+use gpuwhy_model::evidence::Evidence;
 use gpuwhy_model::limits::Limits;
-use gpuwhy_model::process::Pid;
 use gpuwhy_model::reading::Reading;
-use gpuwhy_model::sample::ProcessState;
-use gpuwhy_model::scene::{Process, Scene};
+use gpuwhy_model::scene::Scene;
 use gpuwhy_model::signal::{Reader, Signal};
 use gpuwhy_model::units::Unit;
 use gpuwhy_model::verdict::{Impact, Severity};
@@ -17,10 +16,11 @@ use gpuwhy_model::verdict::{Impact, Severity};
 use crate::draft::Draft;
 use crate::evidence::{flag, once};
 use crate::facts::cards::whole_cards;
-use crate::facts::versions::is_newer;
 use crate::facts::{culprit, names};
 use crate::findings::Findings;
 use crate::rule::{Needs, Rule, Span};
+
+use suspects::{Examined, Sign, Suspect, built_for, examined, parsed};
 
 mod text {
     include!(concat!(env!("OUT_DIR"), "/text/driver_too_old.rs"));
@@ -42,76 +42,25 @@ pub(crate) static RULE: Rule = Rule {
     check,
 };
 
-/// A program that the driver cannot run.
-struct Suspect<'scene> {
-    process: &'scene Process,
-    /// The oldest CUDA that it has loaded.
-    runtime: CudaRuntime,
-    /// Whether it brings a newer driver library along, on a card that does not allow that.
-    has_forbidden_library: bool,
-}
-
-fn check(scene: &Scene, _: &Limits, findings: &mut Findings) {
+fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
     let Some(highest) = scene.machine.driver.cuda_version.known().and_then(|version| parsed(version)) else {
         return;
     };
-    let clients: BTreeSet<Pid> = scene.cards.iter().flat_map(|card| card.known_clients()).map(|client| client.pid).collect();
-    let mut suspects = Vec::new();
+    let mut found = Vec::new();
     for process in &scene.processes {
-        let Some(runtime) = unfit_runtime(process, highest) else {
-            continue;
-        };
-        // Who has a context was not refused: its libraries only lie in its memory.
-        if clients.contains(&process.key.pid) {
-            findings.rule_out(Signal::VramByProcess, None);
-            continue;
+        match examined(scene, process, highest, limits) {
+            Examined::Suspect(suspect) => found.push(suspect),
+            Examined::Excluded(signal) => findings.rule_out(signal, None),
+            Examined::Fits => {}
         }
-        let brings_a_newer_library = brings_a_newer_library(scene, process);
-        if brings_a_newer_library && !are_all_for_games(scene) {
-            findings.rule_out(Signal::ProcessLibraries, None);
-            continue;
-        }
-        suspects.push(Suspect { process, runtime, has_forbidden_library: brings_a_newer_library });
     }
-    if !suspects.is_empty() {
-        findings.report(judge(scene, highest, &suspects, !clients.is_empty()));
+    if !found.is_empty() {
+        findings.report(judge(scene, highest, &found));
     }
 }
 
-/// Reads `12.4`.
-fn parsed(version: &str) -> Option<(u32, u32)> {
-    let (major, minor) = version.split_once('.')?;
-    Some((major.parse().ok()?, minor.parse().ok()?))
-}
-
-/// Returns the oldest CUDA that a living process has loaded, if the driver runs none of those that it has.
-fn unfit_runtime(process: &Process, highest: (u32, u32)) -> Option<CudaRuntime> {
-    if matches!(process.state, Reading::Known(ProcessState::Zombie | ProcessState::Dead)) {
-        return None;
-    }
-    let libraries = process.libraries.known()?;
-    let oldest = libraries.iter().filter_map(|library| gpuwhy_knowledge::cuda_runtime(library)).min()?;
-    (!gpuwhy_knowledge::is_enough(highest, oldest)).then_some(oldest)
-}
-
-/// Returns whether a process has loaded a CUDA library of a newer driver than the one that runs (`cuda-compat`).
-fn brings_a_newer_library(scene: &Scene, process: &Process) -> bool {
-    let driver = &scene.machine.driver;
-    let Some(module) = driver.module.known().or(driver.version.known()) else {
-        return false;
-    };
-    let libraries = process.libraries.known().into_iter().flatten();
-    libraries.filter_map(|library| gpuwhy_knowledge::cuda_driver(library)).any(|version| is_newer(version, module))
-}
-
-/// Returns whether all cards are of the line for games, where a newer library on an older driver is refused.
-fn are_all_for_games(scene: &Scene) -> bool {
-    let mut names = whole_cards(scene).map(|card| card.name.known()).peekable();
-    names.peek().is_some() && names.all(|name| name.is_some_and(|name| name.contains("GeForce")))
-}
-
-fn judge(scene: &Scene, highest: (u32, u32), suspects: &[Suspect<'_>], has_clients: bool) -> Draft {
-    let newest = suspects.iter().map(|suspect| suspect.runtime).max().unwrap_or(suspects[0].runtime);
+fn judge(scene: &Scene, highest: (u32, u32), suspects: &[Suspect<'_>]) -> Draft {
+    let newest = suspects.iter().map(|suspect| suspect.wanted).max().unwrap_or(suspects[0].wanted);
     let mut called: Vec<String> = suspects.iter().map(|suspect| names::called(suspect.process)).collect();
     called.dedup();
     let highest = format!("{}.{}", highest.0, highest.1);
@@ -122,25 +71,21 @@ fn judge(scene: &Scene, highest: (u32, u32), suspects: &[Suspect<'_>], has_clien
 
     let words = text::driver_runs(highest.as_str());
     draft.agree(2.0, once(Signal::DriverVersion, highest.as_str(), Unit::Text, Reader::Nvml, words));
-    for (place, suspect) in suspects.iter().enumerate() {
-        let version = written(suspect.runtime);
-        let words =
-            text::has_loaded(names::called(suspect.process), u64::from(suspect.process.key.pid.0), version.as_str());
-        let evidence = once(Signal::ProcessLibraries, version, Unit::Text, Reader::ProcPid, words);
-        if place == 0 { draft.agree(2.0, evidence) } else { draft.mention(evidence) }
+    // One of those with the library is surer than all that only come from an image.
+    let surest = suspects.iter().find(|suspect| suspect.sign == Sign::Library).unwrap_or(&suspects[0]);
+    weigh_sign(surest, &mut draft);
+    for suspect in suspects.iter().filter(|suspect| suspect.process.key != surest.process.key) {
+        draft.mention(sign_evidence(suspect));
     }
     if suspects.iter().any(|suspect| suspect.has_forbidden_library) {
         draft.finding.detail.insert("kind".to_owned(), "compat-not-allowed".to_owned());
         draft.agree(1.0, flag(Signal::ProcessLibraries, Reader::ProcPid, text::compat_is_refused()));
     }
-    weigh_context(scene, has_clients, &mut draft);
-    let built_for = suspects.iter().find_map(|suspect| suspect.process.environment.known()?.get("CUDA_VERSION"));
-    if let Some(version) = built_for {
-        let words = text::image_is_for(version.as_str());
-        draft.mention(once(Signal::ProcessEnvironment, version.as_str(), Unit::Text, Reader::ProcPid, words));
-    }
+    weigh_context(scene, surest, &mut draft);
     match gpuwhy_knowledge::oldest_driver_for(newest) {
-        Some(driver) => draft.advise(Action::UpdateDriver, Vec::new(), text::fix_driver(driver, wanted.as_str())),
+        Some(driver) => {
+            draft.advise(Action::UpdateDriver, Vec::new(), text::fix_driver(driver, wanted.as_str()));
+        }
         None => draft.advise(Action::UpdateDriver, Vec::new(), text::fix_newer_driver()),
     }
     let targets = suspects.iter().map(|suspect| culprit::target(suspect.process.key.pid)).collect();
@@ -149,8 +94,40 @@ fn judge(scene: &Scene, highest: (u32, u32), suspects: &[Suspect<'_>], has_clien
     draft.culprits(culprits, suspects.iter().map(|suspect| suspect.process.key.pid).collect())
 }
 
-/// Weighs that none of them has a context on a card: the driver's list may count in other numbers, or not be there.
-fn weigh_context(scene: &Scene, has_clients: bool, draft: &mut Draft) {
+/// Weighs by what it is known which CUDA the program wants.
+fn weigh_sign(suspect: &Suspect<'_>, draft: &mut Draft) {
+    draft.agree(2.0, sign_evidence(suspect));
+    match (suspect.sign, suspect.process.libraries.absence()) {
+        (Sign::Library, _) => {
+            if let Some(version) = built_for(suspect.process) {
+                draft.mention(image(version));
+            }
+        }
+        // The image may hold more than the program uses.
+        (Sign::Image, None) => draft.silent(2.0),
+        (Sign::Image, Some(absence)) => {
+            draft.unseen(2.0, Signal::ProcessLibraries, absence);
+            draft.only_possible();
+        }
+    }
+}
+
+fn sign_evidence(suspect: &Suspect<'_>) -> Evidence {
+    if suspect.sign == Sign::Image {
+        return image(&written(suspect.wanted));
+    }
+    let version = written(suspect.wanted);
+    let pid = u64::from(suspect.process.key.pid.0);
+    let words = text::has_loaded(names::called(suspect.process), pid, version.as_str());
+    once(Signal::ProcessLibraries, version, Unit::Text, Reader::ProcPid, words)
+}
+
+fn image(version: &str) -> Evidence {
+    once(Signal::ProcessEnvironment, version, Unit::Text, Reader::ProcPid, text::image_is_for(version))
+}
+
+/// Weighs that it does not work on a card: the driver's list may count in other numbers, or not be there.
+fn weigh_context(scene: &Scene, suspect: &Suspect<'_>, draft: &mut Draft) {
     const WEIGHT: f64 = 1.5;
     let absence = whole_cards(scene).find_map(|card| card.clients.absence());
     if let Some(absence) = absence {
@@ -158,12 +135,14 @@ fn weigh_context(scene: &Scene, has_clients: bool, draft: &mut Draft) {
         draft.only_possible();
         return;
     }
+    let has_clients = scene.cards.iter().any(|card| !card.known_clients().is_empty());
     if has_clients && scene.machine.viewer.initial_pid_namespace == Reading::Known(false) {
         draft.silent(WEIGHT);
         draft.only_possible();
         return;
     }
-    draft.agree(WEIGHT, flag(Signal::VramByProcess, Reader::Nvml, text::no_context()));
+    let words = if suspect.has_mere_context { text::mere_context() } else { text::no_context() };
+    draft.agree(WEIGHT, flag(Signal::VramByProcess, Reader::Nvml, words));
 }
 
 fn written(runtime: CudaRuntime) -> String {

@@ -46,7 +46,8 @@ fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
     let Some(took) = driver.init_ms.known().map(|milliseconds| Seconds(*milliseconds as f64 / 1000.0)) else {
         return;
     };
-    let off: Vec<&Card> = whole_cards(scene).filter(|card| card.persistence == Reading::Known(false)).collect();
+    let off: Vec<&Card> =
+        whole_cards(scene).filter(|card| card.persistence == Reading::Known(false)).collect();
     if off.is_empty() || !driver.library.is_known() {
         return;
     }
@@ -101,7 +102,10 @@ fn weigh_log(scene: &Scene, limits: &Limits, draft: &mut Draft) {
         .find(|line| kernel_log::shows_a_hang(line));
     if let Some(line) = trouble {
         let words = text::trouble_in_log(line.text.as_str());
-        draft.contradict(3.0, once(Signal::KernelLog, line.text.as_str(), Unit::Text, Reader::KernelLog, words));
+        draft.contradict(
+            3.0,
+            once(Signal::KernelLog, line.text.as_str(), Unit::Text, Reader::KernelLog, words),
+        );
         draft.only_possible();
     }
 }
