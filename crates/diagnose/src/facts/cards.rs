@@ -48,11 +48,24 @@ pub(crate) fn whole_cards(scene: &Scene) -> impl Iterator<Item = &Card> {
 
 /// Returns the processes that hold a card or an instance of it for computing.
 pub(crate) fn holders<'scene>(scene: &'scene Scene, card: &'scene Card) -> Vec<Holder<'scene>> {
+    holders_of_kind(scene, card, |kind| kind != ClientKind::Graphics)
+}
+
+/// Returns the processes that hold a card for showing pictures.
+pub(crate) fn displays<'scene>(scene: &'scene Scene, card: &'scene Card) -> Vec<Holder<'scene>> {
+    holders_of_kind(scene, card, |kind| kind == ClientKind::Graphics)
+}
+
+fn holders_of_kind<'scene>(
+    scene: &'scene Scene,
+    card: &'scene Card,
+    is_wanted: fn(ClientKind) -> bool,
+) -> Vec<Holder<'scene>> {
     let parts = scene.cards.iter().filter(|part| card.parent.is_none() && part.parent == Some(card.index));
     let mut holders: Vec<Holder<'_>> = std::iter::once(card)
         .chain(parts)
         .flat_map(|part| part.known_clients().iter().map(move |client| (part, client)))
-        .filter(|(_, client)| client.kind != ClientKind::Graphics)
+        .filter(|(_, client)| is_wanted(client.kind))
         .map(|(part, client)| Holder {
             card: part,
             client,
@@ -62,6 +75,17 @@ pub(crate) fn holders<'scene>(scene: &'scene Scene, card: &'scene Card) -> Vec<H
         .collect();
     holders.sort_by_key(|holder| (std::cmp::Reverse(holder.bytes()), holder.client.pid));
     holders.dedup_by_key(|holder| holder.client.pid);
+    holders
+}
+
+/// Returns the processes that worked on a card in the window, or may have.
+pub(crate) fn holders_at_work<'scene>(
+    scene: &'scene Scene,
+    card: &'scene Card,
+    limits: &Limits,
+) -> Vec<Holder<'scene>> {
+    let mut holders = holders(scene, card);
+    holders.retain(|holder| holder.worked(limits) != Some(false));
     holders
 }
 
@@ -111,11 +135,14 @@ pub(crate) enum Activity {
     Unknown,
 }
 
-/// Returns whether a counter shows work where nobody can work: no process, no memory, no power.
+/// Returns whether a counter shows work where nobody works: no process that does, no memory, no power.
 ///
 /// Drivers do so after their start, while persistence mode is off.
 fn is_a_ghost(card: &Card, limits: &Limits) -> bool {
-    let nobody = card.clients.known().is_some_and(Vec::is_empty);
+    let rests = |client: &Client| {
+        client.sm.known().is_some_and(|work| work.mean.0 <= limits.idle_percent_max)
+    };
+    let nobody = card.clients.known().is_some_and(|clients| clients.iter().all(rests));
     let draws_little =
         card.power_ratio().known().is_some_and(|ratio| *ratio < limits.false_busy_power_share_max);
     nobody && draws_little && is_free(card, limits)
@@ -173,7 +200,9 @@ pub(crate) fn nvidia_pci_cards(scene: &Scene) -> Reading<Vec<&PciDevice>> {
 
 /// Returns the numbers under which the driver would list its cards, when its library lists none at all.
 pub(crate) fn only_on_the_bus(scene: &Scene) -> Vec<u32> {
-    if !scene.cards.is_empty() || scene.machine.driver.library.is_known() {
+    let driver = &scene.machine.driver;
+    let lists_what_cannot_be = matches!(driver.card_count, Reading::Failed(Failure::Implausible { .. }));
+    if !scene.cards.is_empty() || driver.library.is_known() && !lists_what_cannot_be {
         return Vec::new();
     }
     let number = nvidia_pci_cards(scene).known().map_or(0, Vec::len);

@@ -11,7 +11,7 @@ use gpuwhy_model::units::Quantity;
 
 use super::cards::{Holder, holders, is_worth_naming, whole_cards};
 use super::names;
-use crate::statistics::{ChangePoint, OddOne, RobustSlope, change_point, odd_ones_out, robust_slope};
+use crate::statistics::{ChangePoint, OddOne, change_point, odd_ones_out};
 
 /// A change of level that is more probable by chance is none.
 const CHANCE_MAX: f64 = 0.05;
@@ -204,11 +204,6 @@ pub(crate) fn level_change<T: Quantity>(trend: &Trend<T>) -> Option<ChangePoint>
     (change.chance <= CHANCE_MAX && higher > 0.0 && is_large).then_some(change)
 }
 
-/// Returns how a value rose or fell over the window, in its unit per second, whatever single values did.
-pub(crate) fn course<T: Quantity>(trend: &Trend<T>) -> Option<RobustSlope> {
-    robust_slope(&trend.outline.points().collect::<Vec<(f64, f64)>>())
-}
-
 #[cfg(test)]
 mod tests {
     use gpuwhy_model::command_line::CommandLine;
@@ -335,6 +330,5 @@ mod tests {
         let change = level_change(&trend(|time| if time < 30 { 90.0 } else { 40.0 })).unwrap();
         assert!(change.level_before > 80.0 && change.level_after < 50.0);
         assert_eq!(level_change(&trend(|time| 90.0 + (time * 7 % 5) as f64)), None);
-        assert!((course(&trend(|time| time as f64)).unwrap().slope - 1.0).abs() < 1e-9);
     }
 }

@@ -42,6 +42,7 @@ pub(crate) static RULE: Rule = Rule {
             Signal::Peers,
             Signal::Topology,
             Signal::ThreadCpu,
+            Signal::GpuMemoryBusy,
         ],
     },
     check,
@@ -115,6 +116,7 @@ fn judge(scene: &Scene, exchanging: &Exchanging<'_>, limits: &Limits, findings: 
         let words = text::all_alike(exchanging.members.len());
         draft.agree(1.0, once(Signal::Peers, exchanging.members.len(), Unit::Count, Reader::Nvml, words));
     }
+    weigh_memory(scene, exchanging, limits, &mut draft);
     mention_topology(scene, exchanging, &mut draft);
     let lost: f64 = exchanging.members.iter().map(|member| lost_share(&member.effort, limits)).sum();
     draft.finding.impact = Impact { gpu_seconds: scene.window.span_s * lost, bytes_held: 0, blocked: 0 };
@@ -198,6 +200,24 @@ fn weigh_hot_threads(scene: &Scene, exchanging: &Exchanging<'_>, limits: &Limits
     let words = text::hot_threads(processes.len());
     let evidence = once(Signal::ThreadCpu, processes.len(), Unit::Count, Reader::ProcTask, words);
     draft.contradict(1.0, over(evidence, scene.window.samples, scene.window.span_s));
+}
+
+/// Weighs memory traffic: a kernel that waits for an exchange leaves the card's own memory alone.
+fn weigh_memory(scene: &Scene, exchanging: &Exchanging<'_>, limits: &Limits, draft: &mut Draft) {
+    let in_use: Vec<f64> = exchanging
+        .members
+        .iter()
+        .filter_map(|member| member.card.memory_busy.known())
+        .map(|in_use| in_use.mean.0)
+        .collect();
+    let Some(middle) = median(&in_use).filter(|middle| *middle >= limits.memory_bound_busy_percent_min)
+    else {
+        return;
+    };
+    let percent = Percent(middle);
+    let evidence =
+        once(Signal::GpuMemoryBusy, middle, Unit::Percent, Reader::NvmlSamples, text::memory_in_use(percent));
+    draft.contradict(2.0, over(evidence, scene.window.samples, scene.window.span_s));
 }
 
 /// Mentions pairs of the cards that do not reach each other's memory, or only over the farthest way.
