@@ -9,6 +9,7 @@ use gpuwhy_model::units::{BytesPerSecond, Celsius, Megahertz, Percent, Watts};
 
 use super::clients::{clients, clients_of_instance};
 use super::document::Element;
+use super::health::{ecc, remapped_rows, retired_pages};
 use super::value::{self, first_known, is_lost, number, small, switch, text, whole};
 use crate::kernel_log::pci_address;
 
@@ -86,19 +87,29 @@ fn card(gpu: &Element, index: u32) -> CardSample {
             enforced: first_known(["enforced_power_limit", "current_power_limit", "power_limit"].map(watts)),
             default: watts("default_power_limit"),
             maximum: watts("max_power_limit"),
+            requested: watts("requested_power_limit"),
         },
         temperature,
         temperature_limits: TemperatureLimits {
             slowdown: celsius(gpu, &["gpu_temp_slow_threshold"]),
             shutdown: celsius(gpu, &["gpu_temp_max_threshold"]),
             margin: celsius(gpu, &["gpu_temp_tlimit"]),
+            operating_maximum: celsius(gpu, &["gpu_temp_max_gpu_threshold"]),
+            memory_maximum: celsius(gpu, &["gpu_temp_max_mem_threshold"]),
         },
+        // A card without a sensor there shows 0 on some drivers.
+        memory_temperature: celsius(gpu, &["memory_temp"]).and_then(|heat| {
+            if heat.0 > 0.0 { Reading::Known(heat) } else { Reading::Unsupported }
+        }),
         fan: number(gpu.child(&["fan_speed"]), "%").map(Percent),
         clocks: clocks(gpu),
         performance_state: small(gpu.child(&["performance_state"]), "P", ""),
         clock_reasons: clock_reasons(gpu),
         reason_counters: reason_counters(gpu),
         pcie: pcie(gpu),
+        ecc: ecc(gpu),
+        remapped_rows: remapped_rows(gpu),
+        retired_pages: retired_pages(gpu),
         compute_mode: text(gpu.child(&["compute_mode"])).map(str::to_ascii_lowercase),
         persistence: switch(gpu.child(&["persistence_mode"]), "Enabled", "Disabled"),
         mig_enabled: switch(in_section(gpu.child(&["mig_mode"]), &["current_mig"]), "Enabled", "Disabled"),
@@ -109,7 +120,7 @@ fn card(gpu: &Element, index: u32) -> CardSample {
 
 /// Returns a value inside a section. Where the section itself holds words instead (`N/A`, `GPU is lost`), they stand
 /// for all its values.
-fn in_section<'section>(section: Option<&'section Element>, names: &[&str]) -> Option<&'section Element> {
+pub(super) fn in_section<'section>(section: Option<&'section Element>, names: &[&str]) -> Option<&'section Element> {
     let section = section?;
     if section.children.is_empty() { Some(section) } else { section.child(names) }
 }
@@ -207,11 +218,13 @@ fn pcie(gpu: &Element) -> PcieLink {
     PcieLink {
         generation: small(in_section(generations, &["current_link_gen"]), "", ""),
         generation_max: small(in_section(generations, &["max_link_gen"]), "", ""),
+        card_generation_max: small(in_section(generations, &["max_device_link_gen"]), "", ""),
         width: small(in_section(widths, &["current_link_width"]), "", "x"),
         width_max: small(in_section(widths, &["max_link_width"]), "", "x"),
         replays: whole(in_section(pci, &["replay_counter"]), ""),
         // It counts from the card: what it receives comes from the host.
         to_card: rate("rx_util"),
         to_host: rate("tx_util"),
+        ..PcieLink::default()
     }
 }

@@ -3,6 +3,7 @@
 mod card;
 mod clients;
 mod document;
+mod health;
 mod value;
 
 #[cfg(test)]

@@ -354,3 +354,22 @@ fn errors_say_what_where_and_what_was_expected() {
     }
     assert!(read("<nvidia_smi_log><gpu <").unwrap_err().to_string().contains("expected well-formed XML"));
 }
+
+#[test]
+fn errors_and_repairs_of_memory_are_read() {
+    let card = card(
+        "<ecc_errors><volatile><sram_correctable>2</sram_correctable><sram_uncorrectable_parity>0</sram_uncorrectable_parity>\
+         <sram_uncorrectable_secded>1</sram_uncorrectable_secded><dram_correctable>40</dram_correctable>\
+         <dram_uncorrectable>3</dram_uncorrectable></volatile></ecc_errors><remapped_rows><remapped_row_corr>1</remapped_row_corr>\
+         <remapped_row_unc>2</remapped_row_unc><remapped_row_pending>Yes</remapped_row_pending>\
+         <remapped_row_failure>No</remapped_row_failure></remapped_rows><retired_pages>N/A</retired_pages>\
+         <temperature><memory_temp>0 C</memory_temp></temperature>",
+    );
+    let counts = &card.ecc.volatile;
+    assert_eq!((&counts.corrected, &counts.uncorrected), (&Reading::Known(42), &Reading::Known(4)));
+    assert_eq!((&counts.dram_uncorrected, &counts.sram_uncorrected), (&Reading::Known(3), &Reading::Known(1)));
+    let rows = card.remapped_rows.known().unwrap();
+    assert_eq!((rows.corrected, rows.uncorrected, rows.pending, rows.failed), (1, 2, true, false));
+    assert_eq!((rows.spare_rows, &card.retired_pages), (None, &Reading::Unsupported));
+    assert_eq!(card.memory_temperature, Reading::Unsupported);
+}

@@ -4,6 +4,7 @@ use gpuwhy_model::action::{Action, SubjectKind, Target};
 use gpuwhy_model::cause::Cause;
 use gpuwhy_model::evidence::{Comparison, Evidence};
 use gpuwhy_model::limits::Limits;
+use gpuwhy_model::reading::Reading;
 use gpuwhy_model::sample::ClockReasons;
 use gpuwhy_model::scene::{Card, Scene};
 use gpuwhy_model::signal::{Reader, Signal};
@@ -46,6 +47,8 @@ pub(crate) static RULE: Rule = Rule {
 const NEAR_C: f64 = 3.0;
 /// So far from its limit, a part counts as cool, in degrees Celsius.
 const FAR_C: f64 = 12.0;
+/// No part is cut at a lower temperature.
+const LOWEST_LIMIT_C: f64 = 40.0;
 /// A card that has no margin left must be looked at so long before that means something, in seconds.
 const NO_MARGIN_S: f64 = 60.0;
 
@@ -134,14 +137,23 @@ fn core_margin(card: &Card) -> Option<f64> {
     if let Some(margin) = card.temperature_limits.margin.known() {
         return Some(margin.0);
     }
+    Some(core_limit(card)?.0 - card.temperature.known()?.max.0)
+}
+
+/// Returns the temperature from which on the core's clocks are cut.
+fn core_limit(card: &Card) -> Option<Celsius> {
     let limits = &card.temperature_limits;
-    let limit = limits.operating_maximum.known().or(limits.slowdown.known())?;
-    Some(limit.0 - card.temperature.known()?.max.0)
+    absolute(&limits.operating_maximum).or(absolute(&limits.slowdown))
+}
+
+/// Returns a limit that is a temperature: newer cards give some as an offset to the highest operating temperature.
+fn absolute(limit: &Reading<Celsius>) -> Option<Celsius> {
+    limit.known().copied().filter(|limit| limit.0 >= LOWEST_LIMIT_C)
 }
 
 /// Returns how far the memory is below its highest operating temperature, where that is known.
 fn memory_margin(card: &Card) -> Option<f64> {
-    let limit = card.temperature_limits.memory_maximum.known()?;
+    let limit = absolute(&card.temperature_limits.memory_maximum)?;
     Some(limit.0 - card.memory_temperature.known()?.max.0)
 }
 
@@ -247,10 +259,9 @@ fn weigh_temperatures(scene: &Scene, card: &Card, part: Part, draft: &mut Draft)
 }
 
 fn core_evidence(scene: &Scene, card: &Card, hottest: Celsius) -> Evidence {
-    let limits = &card.temperature_limits;
-    let limit = limits.operating_maximum.known().or(limits.slowdown.known());
-    let words = match (limit, limits.margin.known()) {
-        (Some(limit), _) => text::core_with_limit(hottest, *limit),
+    let limit = core_limit(card);
+    let words = match (limit, card.temperature_limits.margin.known()) {
+        (Some(limit), _) => text::core_with_limit(hottest, limit),
         (None, Some(margin)) => text::core_with_margin(hottest, *margin),
         (None, None) => text::core(hottest),
     };
@@ -260,8 +271,8 @@ fn core_evidence(scene: &Scene, card: &Card, hottest: Celsius) -> Evidence {
 }
 
 fn memory_evidence(scene: &Scene, card: &Card, hottest: Celsius) -> Evidence {
-    let limit = card.temperature_limits.memory_maximum.known();
-    let words = limit.map_or_else(|| text::memory(hottest), |limit| text::memory_with_limit(hottest, *limit));
+    let limit = absolute(&card.temperature_limits.memory_maximum);
+    let words = limit.map_or_else(|| text::memory(hottest), |limit| text::memory_with_limit(hottest, limit));
     let usual = limit.map(|limit| normal(Comparison::Less, limit.0));
     let reader = reader(scene, Reader::Nvml);
     with_normal(once(Signal::MemoryTemperature, hottest.0, Unit::Celsius, reader, words), usual)
