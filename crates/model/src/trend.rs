@@ -13,7 +13,7 @@ const OUTLINE_POINTS: usize = 12;
 
 /// A series of values, summed up.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "T: Default + Deserialize<'de>"))]
 pub struct Trend<T> {
     /// Newest value.
     pub last: T,
