@@ -197,6 +197,8 @@ mod tests {
             for_s: 2.0,
             from_earlier_run: false,
             survived_kill: false,
+            has_returned: false,
+            may_be_waking: false,
             state: Reading::default(),
             wait_channel: Reading::default(),
         }

@@ -19,7 +19,7 @@ pub struct NvmlSample {
     pub library_version: Reading<String>,
     /// Highest CUDA version of the driver, as `13.0` (`nvmlSystemGetCudaDriverVersion_v2`).
     pub cuda_version: Reading<String>,
-    /// How long `nvmlInit_v2` took, in milliseconds.
+    /// How long `nvmlInit_v2` took, and waking cards that nothing kept initialised, in milliseconds.
     pub init_ms: u64,
     /// How many cards the library counts.
     pub card_count: Reading<u32>,

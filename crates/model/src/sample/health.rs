@@ -101,7 +101,7 @@ pub struct Fan {
     pub speed: Reading<Percent>,
     /// The speed that the card wants.
     pub target: Reading<Percent>,
-    /// Turns per minute, measured.
+    /// Turns per minute, as the driver means it to turn: a blocked fan is not seen here.
     pub rpm: Reading<u32>,
 }
 

@@ -23,9 +23,9 @@ pub struct PcieLink {
     pub width_max: Reading<u32>,
     /// Replays since the driver was loaded.
     pub replays: Reading<u64>,
-    /// From the host to the card, over the last 20 ms.
+    /// From the host to the card, over the last 20 ms, or since the previous sample where the card measures it (GPM).
     pub to_card: Reading<BytesPerSecond>,
-    /// From the card to the host, over the last 20 ms.
+    /// From the card to the host, over the last 20 ms, or since the previous sample where the card measures it (GPM).
     pub to_host: Reading<BytesPerSecond>,
     /// Bytes from the host to the card since the driver was loaded.
     pub to_card_bytes: Reading<u64>,

@@ -235,9 +235,12 @@ pub struct CgroupSample {
     pub tasks_limit: Reading<u64>,
     /// Tasks that it has.
     pub tasks: Reading<u64>,
+    /// How often it was refused a task for that limit, ever.
+    pub tasks_refused: Reading<u64>,
 }
 
 /// A call into the driver that did not return in time.
+#[expect(clippy::struct_excessive_bools, reason = "each is one fact about the call")]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StuckCall {
     /// The process of ours that made the call.
@@ -254,6 +257,12 @@ pub struct StuckCall {
     pub from_earlier_run: bool,
     /// Whether the process is still there although it was killed.
     pub survived_kill: bool,
+    /// Whether the call has returned since: it was slow, it does not hang.
+    #[serde(default)]
+    pub has_returned: bool,
+    /// Whether the call may still be waking a card that nothing kept initialised: it has not had the time for that.
+    #[serde(default)]
+    pub may_be_waking: bool,
     /// Its state.
     pub state: Reading<ProcessState>,
     /// Kernel function in which it waits.

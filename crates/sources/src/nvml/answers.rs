@@ -12,15 +12,13 @@ use super::raw::{self, ListKind, Refusal};
 pub(super) fn reading_of<T>(call: Call, answer: raw::Answer<T>) -> Reading<T> {
     match answer {
         Ok(value) => Reading::Known(value),
-        Err(Refusal::Missing | Refusal::Code(Refusal::NOT_SUPPORTED | Refusal::FUNCTION_NOT_FOUND)) => {
-            Reading::Unsupported
-        }
+        Err(refusal) if refusal.is_lasting() => Reading::Unsupported,
         Err(Refusal::Code(Refusal::NO_PERMISSION)) => Reading::Denied(Access::Root),
-        Err(refusal @ Refusal::Code(_)) => {
-            Reading::Failed(Failure::Nvml { call: call.symbol().to_owned(), code: refusal.code() })
-        }
         Err(Refusal::Nonsense) => {
             Reading::Failed(Failure::Implausible { value: format!("answer of {}", call.symbol()) })
+        }
+        Err(refusal) => {
+            Reading::Failed(Failure::Nvml { call: call.symbol().to_owned(), code: refusal.code() })
         }
     }
 }
@@ -68,7 +66,10 @@ mod tests {
     fn codes_become_the_reason_why_there_is_no_value() {
         let read = |refusal| reading_of::<u32>(Call::Fan, Err(refusal));
         assert_eq!(read(Refusal::Missing), Reading::Unsupported);
-        assert_eq!(read(Refusal::Code(3)), Reading::Unsupported);
+        // Not supported, not there, a structure in no form that it knows, given up in later libraries.
+        for code in [3, 13, 25, 26] {
+            assert_eq!(read(Refusal::Code(code)), Reading::Unsupported, "{code}");
+        }
         assert_eq!(read(Refusal::Code(4)), Reading::Denied(Access::Root));
         let lost = Failure::Nvml { call: "nvmlDeviceGetFanSpeed".to_owned(), code: 15 };
         assert_eq!(read(Refusal::Code(15)), Reading::Failed(lost));

@@ -69,6 +69,45 @@ calls! {
     GraphicsProcesses = 43 "nvmlDeviceGetGraphicsRunningProcesses_v3",
     MpsProcesses = 44 "nvmlDeviceGetMPSComputeRunningProcesses_v3",
     ProcessUtilization = 45 "nvmlDeviceGetProcessUtilization",
+    RequestedLimit = 46 "nvmlDeviceGetPowerManagementLimit",
+    Encoder = 47 "nvmlDeviceGetEncoderUtilization",
+    Decoder = 48 "nvmlDeviceGetDecoderUtilization",
+    DisplayActive = 49 "nvmlDeviceGetDisplayActive",
+    ComputeCapability = 50 "nvmlDeviceGetCudaComputeCapability",
+    Inforom = 51 "nvmlDeviceGetInforomImageVersion",
+    EccMode = 52 "nvmlDeviceGetEccMode",
+    EccErrors = 53 "nvmlDeviceGetTotalEccErrors",
+    MemoryErrors = 54 "nvmlDeviceGetMemoryErrorCounter",
+    SramStatus = 55 "nvmlDeviceGetSramEccErrorStatus",
+    ReplacedRows = 56 "nvmlDeviceGetRemappedRows",
+    SpareRows = 57 "nvmlDeviceGetRowRemapperHistogram",
+    Violation = 58 "nvmlDeviceGetViolationStatus",
+    FanCount = 59 "nvmlDeviceGetNumFans",
+    FanSpeed = 60 "nvmlDeviceGetFanSpeed_v2",
+    FanTarget = 61 "nvmlDeviceGetTargetFanSpeed",
+    FanTurns = 62 "nvmlDeviceGetFanSpeedRPM",
+    MaximumCardGeneration = 63 "nvmlDeviceGetGpuMaxPcieLinkGeneration",
+    NvLinkState = 64 "nvmlDeviceGetNvLinkState",
+    NvLinkVersion = 65 "nvmlDeviceGetNvLinkVersion",
+    NvLinkRemote = 66 "nvmlDeviceGetNvLinkRemoteDeviceType",
+    NvLinkErrors = 67 "nvmlDeviceGetNvLinkErrorCounter",
+    Fabric = 68 "nvmlDeviceGetGpuFabricInfoV",
+    CommonAncestor = 69 "nvmlDeviceGetTopologyCommonAncestor",
+    PeerToPeer = 70 "nvmlDeviceGetP2PStatus",
+    InstancesMax = 71 "nvmlDeviceGetMaxMigDeviceCount",
+    Instance = 72 "nvmlDeviceGetMigDeviceHandleByIndex",
+    GpuInstanceId = 73 "nvmlDeviceGetGpuInstanceId",
+    GpmSupport = 74 "nvmlGpmQueryDeviceSupport",
+    GpmAllocate = 75 "nvmlGpmSampleAlloc",
+    GpmFree = 76 "nvmlGpmSampleFree",
+    GpmSample = 77 "nvmlGpmSampleGet",
+    GpmInstanceSample = 78 "nvmlGpmMigSampleGet",
+    GpmMetrics = 79 "nvmlGpmMetricsGet",
+    NewEventSet = 80 "nvmlEventSetCreate",
+    FreeEventSet = 81 "nvmlEventSetFree",
+    SupportedEvents = 82 "nvmlDeviceGetSupportedEventTypes",
+    RegisterEvents = 83 "nvmlDeviceRegisterEvents",
+    NextEvent = 84 "nvmlEventSetWait_v2",
 }
 
 impl Call {
@@ -82,9 +121,9 @@ impl Call {
         matches!(self, Self::LoadLibrary | Self::Init)
     }
 
-    /// Returns whether the call may have to bring up a card that slept, so that being slow says nothing.
-    pub(crate) const fn may_wake_the_card(self) -> bool {
-        self.is_start() || matches!(self, Self::Count | Self::Handle)
+    /// Returns whether the call has to bring up a card that nothing kept initialised, so that being slow says nothing.
+    pub(crate) const fn wakes_a_card(self) -> bool {
+        matches!(self, Self::Handle)
     }
 
     /// Returns the call with this number, if this version knows it.

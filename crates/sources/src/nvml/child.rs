@@ -62,17 +62,16 @@ fn run(mut arguments: impl Iterator<Item = std::ffi::OsString>) -> Result<(), Ch
     let mut answers = connection;
 
     let begun = clock::awake();
-    heart.calls(Call::LoadLibrary, None);
-    let library = match Library::load(library.as_deref()) {
+    let library = match heart.during(Call::LoadLibrary, None, || Library::load(library.as_deref())) {
         Ok(library) => library,
         Err(error) => return say(&mut answers, &Answer::NotStarted(not_loaded(error))),
     };
-    heart.calls(Call::Init, None);
-    if let Err(refusal) = library.init() {
+    if let Err(refusal) = heart.during(Call::Init, None, || library.init()) {
         return say(&mut answers, &Answer::NotStarted(not_ready(refusal)));
     }
-    let init_ms = u64::try_from(clock::since(begun).as_millis()).unwrap_or(u64::MAX);
     let mut sweeper = Sweeper::new(library, heart);
+    sweeper.wake();
+    let init_ms = u64::try_from(clock::since(begun).as_millis()).unwrap_or(u64::MAX);
     sweeper.rest();
     say(&mut answers, &Answer::Started(init_ms))?;
 
@@ -82,12 +81,13 @@ fn run(mut arguments: impl Iterator<Item = std::ffi::OsString>) -> Result<(), Ch
         line.clear();
         let length = requests.read_until(b'\n', &mut line).map_err(ChildError::Talk)?;
         if length == 0 {
+            sweeper.end();
             return Ok(());
         }
         let request: Request =
             serde_json::from_slice(&line).map_err(|error| ChildError::Talk(error.into()))?;
-        sweeper.sweep(&request, &mut |answer| say(&mut answers, answer))?;
-        say(&mut answers, &Answer::Done)?;
+        let tail = sweeper.sweep(&request, &mut |answer| say(&mut answers, answer))?;
+        say(&mut answers, &Answer::Done(Box::new(tail)))?;
     }
 }
 

@@ -11,7 +11,7 @@ use gpuwhy_model::sample::{CardSample, NvmlSample, ProcessState, ReadTime, Stuck
 use super::call::Call;
 use super::heartbeat::{Beat, newest_beat};
 use super::partial::{Stand, Sweep, identity, timed_out};
-use super::protocol::{Answer, Request, Seen};
+use super::protocol::{Answer, Effort, Request, Seen};
 use super::spawn::{self, Process};
 use super::watch::{Heard, hear};
 use crate::clock;
@@ -19,6 +19,9 @@ use crate::proc::{ProcRoot, ProcessDirectory};
 
 /// A call that takes longer, while the sweep is not over in time, is as good as one that does not return.
 const SLOW_CALL: Duration = Duration::from_secs(1);
+
+/// The same for a call that wakes a card, which is worth naming, but usual.
+const SLOW_TO_WAKE: Duration = Duration::from_secs(2);
 
 /// How long a killed child is waited for.
 const END_WAIT: Duration = Duration::from_millis(400);
@@ -75,6 +78,8 @@ pub(crate) struct Driver {
     throughput_is_read: bool,
     /// When the call began that did not return.
     stuck_since: Option<Duration>,
+    /// What the child had done at the end of the newest sweep.
+    effort: Effort,
 }
 
 enum State {
@@ -108,6 +113,7 @@ impl Driver {
             sweep: None,
             throughput_is_read: false,
             stuck_since: None,
+            effort: Effort::default(),
         }
     }
 
@@ -136,15 +142,28 @@ impl Driver {
         }
     }
 
-    /// Waits for the library to be ready for as long as given, but for the whole start no longer than `limit`.
-    /// Returns whether there is nothing more to wait for.
+    /// Returns the child while it is in no call.
+    pub(crate) fn idle_child(&self) -> Option<Pid> {
+        match &self.state {
+            State::Ready { process } if self.sweep.is_none() => Some(process.pid),
+            _ => None,
+        }
+    }
+
+    /// Returns what asking the driver has cost, up to the end of the newest sweep.
+    pub(crate) const fn effort(&self) -> Effort {
+        self.effort
+    }
+
+    /// Waits for the library and its cards to be ready for as long as given, but for the start of the library no longer
+    /// than `limit`. Returns whether there is nothing more to wait for.
     pub(crate) fn wait_ready(&mut self, wait: Duration, limit: Duration) -> bool {
         let State::Starting { process, since } = &mut self.state else {
             return true;
         };
         let ends = *since + limit;
         let now = clock::awake();
-        let until = (now + wait).min(ends).max(now);
+        let until = if now < ends { ends.min(now + wait) } else { now + wait };
         match hear(process, until, limit) {
             Heard::Answer(Answer::Started(init_ms)) => {
                 self.header.init_ms = init_ms;
@@ -162,7 +181,8 @@ impl Driver {
                 self.ended_by_itself();
                 true
             }
-            Heard::Late(beat) if clock::awake() >= ends => {
+            // Once the library has started, its cards wake one by one, each within a limit of its own.
+            Heard::Late(beat) if clock::awake() >= ends && !has_started(beat.as_ref()) => {
                 self.give_up(beat);
                 true
             }
@@ -215,10 +235,12 @@ impl Driver {
                     sweep.next = None;
                     sweep.cards.push(*card);
                 }
-                Heard::Answer(Answer::Done) => {
-                    let Some(sweep) = self.sweep.take() else {
+                Heard::Answer(Answer::Done(tail)) => {
+                    let Some(mut sweep) = self.sweep.take() else {
                         continue;
                     };
+                    self.effort = tail.effort;
+                    sweep.tail = *tail;
                     self.remember(&sweep.cards);
                     return Swept {
                         read: sweep.read,
@@ -287,7 +309,7 @@ impl Driver {
 
     /// Keeps what later sweeps and reports need of this one.
     fn remember(&mut self, cards: &[CardSample]) {
-        for card in cards {
+        for card in cards.iter().filter(|card| card.parent.is_none()) {
             let place = card.index as usize;
             if self.seen.len() <= place {
                 self.seen.resize(place + 1, Seen::default());
@@ -319,7 +341,7 @@ impl Driver {
         let waited = now.saturating_sub(since);
         let for_s = waited.as_secs_f64();
         // Where it waits must be read before the kill, in case that it dies of it.
-        let mut stuck = stuck_call(process.pid, call, beat.and_then(|beat| beat.card), waited);
+        let mut stuck = call_of_ours(process.pid, call, beat.and_then(|beat| beat.card), waited);
         stuck.survived_kill = !process.end(END_WAIT);
         self.stuck_since = Some(since);
         let survivor = stuck.survived_kill.then_some(process);
@@ -360,6 +382,11 @@ impl Drop for Driver {
     }
 }
 
+/// Returns whether the child makes a call that comes after the start of the library.
+fn has_started(beat: Option<&Beat>) -> bool {
+    beat.and_then(|beat| beat.call).is_some_and(|call| !call.is_start())
+}
+
 fn over(absence: Absence) -> State {
     State::Over(Box::new(Over { absence, stuck: None, survivor: None }))
 }
@@ -367,16 +394,21 @@ fn over(absence: Absence) -> State {
 /// Returns the call that keeps a sweep from ending, where one took so long that the driver hardly answers any more.
 fn crawling(pid: Pid, beat: &Beat) -> Option<StuckCall> {
     let waited = clock::since(beat.since);
-    let now = beat.call.filter(|call| !call.may_wake_the_card() && waited >= SLOW_CALL);
-    if let Some(call) = now {
-        return Some(stuck_call(pid, call, beat.card, waited));
+    if let Some(call) = beat.call.filter(|call| !call.is_start()) {
+        let may_be_waking = call.wakes_a_card();
+        let slow = if may_be_waking { SLOW_TO_WAKE } else { SLOW_CALL };
+        if waited >= slow {
+            let now = call_of_ours(pid, call, beat.card, waited);
+            return Some(StuckCall { may_be_waking, ..now });
+        }
     }
     let slowest = beat.slowest.filter(|slowest| slowest.took >= SLOW_CALL)?;
-    Some(stuck_call(pid, slowest.call, slowest.card, slowest.took))
+    let returned = call_of_ours(pid, slowest.call, slowest.card, slowest.took);
+    Some(StuckCall { has_returned: true, ..returned })
 }
 
 /// Returns a call of our child that has taken this long, with what the child does at this moment.
-fn stuck_call(pid: Pid, call: Call, card: Option<u32>, waited: Duration) -> StuckCall {
+fn call_of_ours(pid: Pid, call: Call, card: Option<u32>, waited: Duration) -> StuckCall {
     let mut stuck = StuckCall {
         pid,
         start_ticks: 0,
@@ -385,6 +417,8 @@ fn stuck_call(pid: Pid, call: Call, card: Option<u32>, waited: Duration) -> Stuc
         for_s: waited.as_secs_f64(),
         from_earlier_run: false,
         survived_kill: false,
+        has_returned: false,
+        may_be_waking: false,
         state: Reading::Failed(Failure::Vanished),
         wait_channel: Reading::Failed(Failure::Vanished),
     };

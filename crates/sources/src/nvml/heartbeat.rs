@@ -10,6 +10,7 @@ use std::time::Duration;
 use rustix::io::{pread, pwrite};
 
 use super::call::Call;
+use super::protocol::Effort;
 use crate::clock;
 
 /// Six words: count, call and card, moment; of the slowest call so far call and card, and its time; count again.
@@ -51,27 +52,44 @@ pub(super) struct Heart {
     /// The call that is being made.
     now: Option<(Call, Option<u32>, Duration)>,
     slowest: Option<Slow>,
+    /// How many calls were made.
+    calls: u64,
+    /// Processor time that they took.
+    spent: Duration,
 }
 
 impl Heart {
     pub(super) fn new(file: OwnedFd) -> Self {
-        Self { file, count: 0, now: None, slowest: None }
+        Self { file, count: 0, now: None, slowest: None, calls: 0, spent: Duration::ZERO }
     }
 
-    /// Says that a call begins.
-    pub(super) fn calls(&mut self, call: Call, card: Option<u32>) {
+    /// Makes a call, and says so before.
+    pub(super) fn during<T>(&mut self, call: Call, card: Option<u32>, make: impl FnOnce() -> T) -> T {
         let since = clock::awake();
-        self.returned(since);
         self.now = Some((call, card, since));
         self.write(call.number(), card, since);
         set_name(&Name { call, card, since_s: since.as_secs() });
+        let before = clock::thread_time();
+        let answer = make();
+        self.spent += clock::thread_time().saturating_sub(before);
+        self.calls += 1;
+        self.returned(clock::awake());
+        answer
     }
 
     /// Says that no call is being made.
     pub(super) fn rests(&mut self) {
-        let now = clock::awake();
-        self.returned(now);
-        self.write(0, None, now);
+        self.write(0, None, clock::awake());
+    }
+
+    /// Returns what all calls so far took.
+    pub(super) fn effort(&self) -> Effort {
+        let nanoseconds = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        Effort {
+            calls: self.calls,
+            library_ns: nanoseconds(self.spent),
+            child_ns: nanoseconds(clock::process_time()),
+        }
     }
 
     /// Takes note of how long the call took that was being made.
@@ -80,7 +98,8 @@ impl Heart {
             return;
         };
         let took = at.saturating_sub(since);
-        if !call.may_wake_the_card() && self.slowest.is_none_or(|slowest| took > slowest.took) {
+        if !call.is_start() && !call.wakes_a_card() && self.slowest.is_none_or(|slowest| took > slowest.took)
+        {
             self.slowest = Some(Slow { call, card, took });
         }
     }
@@ -233,13 +252,31 @@ mod tests {
     }
 
     #[test]
+    fn calls_are_counted_with_the_time_that_they_took() {
+        let file = memfd_create("test", MemfdFlags::CLOEXEC).unwrap();
+        let mut heart = Heart::new(file.try_clone().unwrap());
+        let during = heart.during(Call::Power, Some(1), || {
+            let begun = std::time::Instant::now();
+            while begun.elapsed() < std::time::Duration::from_millis(2) {
+                std::hint::spin_loop();
+            }
+            newest_beat(&file).unwrap()
+        });
+        assert_eq!((during.call, during.card), (Some(Call::Power), Some(1)));
+        heart.during(Call::Power, Some(2), || ());
+        heart.rests();
+        assert_eq!(newest_beat(&file).unwrap().call, None);
+        let effort = heart.effort();
+        assert_eq!(effort.calls, 2);
+        assert!(effort.library_ns > 0 && effort.library_ns <= effort.child_ns, "{effort:?}");
+    }
+
+    #[test]
     fn names_can_be_read_back() {
         // The largest that fits: two years awake, the highest call, the highest card.
-        for (call, card, since_s) in [
-            (Call::Init, None, 5),
-            (Call::ProcessUtilization, Some(15), 63_072_000),
-            (Call::Temperature, Some(0), 0),
-        ] {
+        for (call, card, since_s) in
+            [(Call::Init, None, 5), (Call::NextEvent, Some(15), 63_072_000), (Call::Temperature, Some(0), 0)]
+        {
             let name = Name { call, card, since_s };
             let mut text = [0; NAME_LENGTH];
             let length = name.write(&mut text);

@@ -7,6 +7,7 @@
 
 mod answers;
 mod call;
+mod caller;
 mod child;
 mod descriptors;
 mod driver;
@@ -17,14 +18,16 @@ mod plausible;
 mod process_list;
 mod protocol;
 mod raw;
+mod remembered;
 mod spawn;
 mod survivor;
 mod sweep;
 mod watch;
+mod wrapping;
 
 pub use child::child_main;
 pub use driver::ChildProgram;
 pub(crate) use driver::{Driver, DriverOptions, Wanted};
 pub(crate) use heartbeat::is_name_of_a_child;
-pub use protocol::CHILD_COMMAND;
+pub use protocol::{CHILD_COMMAND, Effort};
 pub(crate) use survivor::Survivors;

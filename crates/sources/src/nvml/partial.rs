@@ -5,6 +5,7 @@ use gpuwhy_model::sample::{CardSample, NvmlSample, ReadTime};
 
 use super::call::Call;
 use super::heartbeat::Beat;
+use super::protocol::Tail;
 use crate::clock;
 
 /// Where a sweep stands that is not over.
@@ -23,11 +24,13 @@ pub(super) struct Sweep {
     pub(super) cards: Vec<CardSample>,
     /// The card whose values are being read.
     pub(super) next: Option<CardSample>,
+    /// What belongs to no card; it comes last.
+    pub(super) tail: Tail,
 }
 
 impl Sweep {
     pub(super) fn begin() -> Self {
-        Self { read: clock::now(), count: None, cards: Vec::new(), next: None }
+        Self { read: clock::now(), count: None, cards: Vec::new(), next: None, tail: Tail::default() }
     }
 
     /// Makes the sample of a sweep; `stand` is where it stands, if it is not over.
@@ -37,7 +40,12 @@ impl Sweep {
         known: &[CardSample],
         stand: Option<Stand>,
     ) -> NvmlSample {
-        let mut sample = NvmlSample { cards: self.cards.clone(), ..header.clone() };
+        let mut sample = NvmlSample {
+            cards: self.cards.clone(),
+            pairs: self.tail.pairs.clone(),
+            xid_events: self.tail.xid_events.clone(),
+            ..header.clone()
+        };
         sample.card_count = self.count.clone().unwrap_or(Reading::Failed(Failure::NotReached));
         let Some(stand) = stand else {
             return sample;
@@ -53,7 +61,7 @@ impl Sweep {
         let count = sample.card_count.known().copied().unwrap_or(0);
         let last_known = known.iter().map(|card| card.index + 1).max().unwrap_or(0);
         for index in 0..count.max(last_known) {
-            if sample.cards.iter().any(|card| card.index == index) {
+            if sample.cards.iter().any(|card| card.parent.is_none() && card.index == index) {
                 continue;
             }
             let identity = known.iter().find(|card| card.index == index);

@@ -1,7 +1,7 @@
 //! What parent and child say to each other: one JSON object a line.
 
 use gpuwhy_model::reading::{Absence, Reading};
-use gpuwhy_model::sample::{CardSample, NvmlSample};
+use gpuwhy_model::sample::{CardPair, CardSample, NvmlSample, XidEvent};
 use serde::{Deserialize, Serialize};
 
 /// The hidden subcommand under which a program of ours becomes the child.
@@ -29,7 +29,7 @@ pub(super) struct Seen {
 /// What the child says.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) enum Answer {
-    /// The library is ready; it took this many milliseconds.
+    /// The library is ready and its cards are awake; it took this many milliseconds.
     Started(u64),
     /// The library cannot be used; the child ends.
     NotStarted(Absence),
@@ -39,8 +39,30 @@ pub(super) enum Answer {
     Counted(Reading<u32>),
     /// Who the card is whose values come next: all that is known of it should one of the calls never return.
     Next(Box<CardSample>),
-    /// A card with its values.
+    /// A card with its values; its instances follow, each on its own.
     Card(Box<CardSample>),
     /// The sweep is over.
-    Done,
+    Done(Box<Tail>),
+}
+
+/// What a sweep gives that belongs to no card.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub(super) struct Tail {
+    /// The ways between cards, at the first full sweep.
+    pub(super) pairs: Reading<Vec<CardPair>>,
+    /// Error events since the sweep before.
+    pub(super) xid_events: Reading<Vec<XidEvent>>,
+    /// What the child has done so far.
+    pub(super) effort: Effort,
+}
+
+/// What asking the driver has cost since the child started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Effort {
+    /// Calls into the library.
+    pub calls: u64,
+    /// Processor time that the calls themselves took, in nanoseconds.
+    pub library_ns: u64,
+    /// Processor time of the whole child, the calls included, in nanoseconds.
+    pub child_ns: u64,
 }

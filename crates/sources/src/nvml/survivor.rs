@@ -60,6 +60,8 @@ fn lasting(proc: &mut ProcRoot, pid: Pid, start_ticks: u64, name: &Name, viewer:
                 for_s: now.as_secs_f64() - name.since_s as f64,
                 from_earlier_run: true,
                 survived_kill: true,
+                has_returned: false,
+                may_be_waking: false,
                 state,
                 wait_channel: wait_channel_of(proc, pid, true),
             });

@@ -5,6 +5,7 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::time::Timespec;
 
+use super::call::Call;
 use super::heartbeat::{Beat, newest_beat};
 use super::line::Received;
 use super::protocol::Answer;
@@ -25,6 +26,9 @@ pub(super) enum Heard {
 
 /// How long one call may take.
 const CALL_LIMIT: Duration = Duration::from_secs(2);
+
+/// How long the call may take that wakes a card which nothing kept initialised: seconds are usual then.
+const WAKE_LIMIT: Duration = Duration::from_secs(10);
 
 /// What is there already when the moment has come is still taken, for this long: a child that never stops talking must
 /// not keep anybody.
@@ -58,7 +62,7 @@ pub(super) fn hear(process: &mut Process, until: Duration, start_limit: Duration
         if let Some(beat) = beat
             && let Some(call) = beat.call
         {
-            let call_ends = beat.since + if call.is_start() { start_limit } else { CALL_LIMIT };
+            let call_ends = beat.since + limit(call, start_limit);
             if now >= call_ends {
                 return Heard::Stuck(beat);
             }
@@ -69,6 +73,17 @@ pub(super) fn hear(process: &mut Process, until: Duration, start_limit: Duration
         }
         // The limit of a call that began after this look is found at the next one.
         wait_for_word(process, wake.saturating_sub(now).min(CALL_LIMIT));
+    }
+}
+
+/// Returns how long a call may take.
+fn limit(call: Call, start_limit: Duration) -> Duration {
+    if call.is_start() {
+        start_limit
+    } else if call.wakes_a_card() {
+        WAKE_LIMIT
+    } else {
+        CALL_LIMIT
     }
 }
 
@@ -93,6 +108,7 @@ mod tests {
     use crate::nvml::line::Received;
     use crate::nvml::protocol::Answer;
     use crate::nvml::spawn::{Process, start};
+    use gpuwhy_model::reading::Absence;
     use std::time::Duration;
 
     const PATIENCE: Duration = Duration::from_secs(20);
@@ -116,10 +132,10 @@ mod tests {
 
     #[test]
     fn a_child_that_never_stops_talking_keeps_nobody() {
-        let mut process = shell("while :; do echo '\"Done\"' >&0; done");
+        let mut process = shell("while :; do echo '{\"NotStarted\":\"unsupported\"}' >&0; done");
         let until = clock::awake() + Duration::from_millis(100);
         let heard = wait_for("the moment comes", || match hear(&mut process, until, PATIENCE) {
-            Heard::Answer(Answer::Done) => None,
+            Heard::Answer(Answer::NotStarted(Absence::Unsupported)) => None,
             other => Some(other),
         });
         assert!(matches!(heard, Heard::Late(None)));

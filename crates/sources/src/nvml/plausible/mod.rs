@@ -3,6 +3,9 @@
 //! Drivers write all ones where a value is not available, and broken ones write anything. What a card cannot have
 //! becomes a reason here, at the one place where numbers of the library become readings.
 
+mod health;
+mod link;
+
 use std::fmt::Display;
 use std::ops::RangeInclusive;
 
@@ -10,8 +13,14 @@ use gpuwhy_model::reading::{Failure, Reading};
 use gpuwhy_model::sample::{CardMemory, NvmlSample, TimedValue};
 use gpuwhy_model::units::{Bytes, BytesPerSecond, Celsius, Joules, Megahertz, Percent, Watts};
 
+pub(super) use health::{fan_count, inforom, memory_heat, pages, rows, spare_rows, turns};
+pub(super) use link::{fabric, nvlink_version, path, peer_to_peer, remote};
+
 /// More memory than any card has: 1 PiB.
 const BYTES_MAX: u64 = 1 << 50;
+
+/// More events than can have happened: one each nanosecond for a century.
+const EVENTS_MAX: u64 = 1 << 61;
 
 /// Linux gives no higher process numbers.
 const PID_MAX: u32 = 1 << 22;
@@ -144,13 +153,13 @@ pub(super) fn switch(reading: Reading<u32>) -> Reading<bool> {
     within(reading, 0..=1).map(|value| value == 1)
 }
 
-/// A counter of nanoseconds, which the library may give as any type of number.
+/// A counter, which the library may give as any type of number.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
     reason = "checked to lie between 0 and 2^63"
 )]
-pub(super) fn nanoseconds(reading: Reading<f64>) -> Reading<u64> {
+pub(super) fn counter(reading: Reading<f64>) -> Reading<u64> {
     reading.and_then(|value| {
         if value >= u64::MAX as f64 {
             return Reading::Unsupported;
@@ -161,6 +170,81 @@ pub(super) fn nanoseconds(reading: Reading<f64>) -> Reading<u64> {
             implausible(value.to_string())
         }
     })
+}
+
+/// A counter of things that happened.
+pub(super) fn events(reading: Reading<u64>) -> Reading<u64> {
+    within(reading, 0..=EVENTS_MAX)
+}
+
+/// From kibibytes ever moved.
+pub(super) fn kibibytes(reading: Reading<f64>) -> Reading<u64> {
+    counter(reading)
+        .and_then(|kibibytes| within(Reading::Known(kibibytes), 0..=EVENTS_MAX >> 10))
+        .map(|kibibytes| kibibytes << 10)
+}
+
+/// From a field in milliwatts; with a limit of nothing a card could not run.
+pub(super) fn power_limit_field(reading: Reading<f64>) -> Reading<Watts> {
+    counter(reading).and_then(|milliwatts| {
+        let milliwatts = u32::try_from(milliwatts);
+        milliwatts.map_or_else(
+            |error| implausible(error.to_string()),
+            |milliwatts| power_limit(Reading::Known(milliwatts)),
+        )
+    })
+}
+
+/// A temperature, or a distance between two, in a field.
+pub(super) fn degrees_field(reading: Reading<f64>) -> Reading<Celsius> {
+    reading.and_then(|degrees| {
+        if degrees >= f64::from(i32::MAX) {
+            Reading::Unsupported
+        } else if (-250.0..=250.0).contains(&degrees) {
+            Reading::Known(Celsius(degrees))
+        } else {
+            implausible(degrees.to_string())
+        }
+    })
+}
+
+/// A measured share of time or of a peak, which may be a little above the whole.
+pub(super) fn measured_share(reading: Reading<f64>) -> Reading<Percent> {
+    reading.and_then(|percent| {
+        if (0.0..=101.0).contains(&percent) {
+            Reading::Known(Percent(percent.min(100.0)))
+        } else {
+            implausible(percent.to_string())
+        }
+    })
+}
+
+/// From measured mebibytes per second.
+pub(super) fn measured_rate(reading: Reading<f64>) -> Reading<BytesPerSecond> {
+    reading.and_then(|mebibytes| {
+        if (0.0..=2_000_000.0).contains(&mebibytes) {
+            Reading::Known(BytesPerSecond(mebibytes * 1_048_576.0))
+        } else {
+            implausible(mebibytes.to_string())
+        }
+    })
+}
+
+/// As `9.0`.
+pub(super) fn compute_capability(reading: Reading<(i32, i32)>) -> Reading<String> {
+    reading.and_then(|(major, minor)| {
+        let version = format!("{major}.{minor}");
+        if (1..=99).contains(&major) && (0..=99).contains(&minor) {
+            Reading::Known(version)
+        } else {
+            implausible(version)
+        }
+    })
+}
+
+/// The number of an error event; there are a few hundred.
+pub(super) fn xid(number: u64) -> Option<u32> {
+    u32::try_from(number).ok().filter(|number| *number <= 100_000)
 }
 
 /// Memory of a card, or of its aperture.
@@ -248,9 +332,35 @@ mod tests {
         assert_eq!(switch(ones()), Reading::Unsupported);
         assert_eq!(available(ones()), Reading::Unsupported);
         assert_eq!(held(u64::MAX), Reading::Unsupported);
-        assert_eq!(nanoseconds(Reading::Known(u64::MAX as f64)), Reading::Unsupported);
+        assert_eq!(counter(Reading::Known(u64::MAX as f64)), Reading::Unsupported);
         assert_eq!(pci_address(Reading::Known((u32::MAX, u32::MAX, u32::MAX))), Reading::Unsupported);
         assert_eq!(memory(of_bytes(u64::MAX, u64::MAX)), Reading::Unsupported);
+    }
+
+    #[test]
+    fn fields_are_numbers_of_any_type() {
+        assert_eq!(degrees_field(Reading::Known(-8.0)), Reading::Known(Celsius(-8.0)));
+        assert_eq!(degrees_field(Reading::Known(f64::from(u32::MAX))), Reading::Unsupported);
+        assert!(is_refused(&degrees_field(Reading::Known(f64::NAN))));
+        assert_eq!(power_limit_field(Reading::Known(350_000.0)), Reading::Known(Watts(350.0)));
+        assert_eq!(power_limit_field(Reading::Known(f64::from(u32::MAX))), Reading::Unsupported);
+        assert!(is_refused(&power_limit_field(Reading::Known(0.0))));
+        assert_eq!(kibibytes(Reading::Known(3.0)), Reading::Known(3072));
+        assert!(is_refused(&kibibytes(Reading::Known(9e18))));
+        assert_eq!(events(Reading::Known(u64::MAX)), Reading::Unsupported);
+        assert!(is_refused(&events(Reading::Known(u64::MAX - 1))));
+    }
+
+    #[test]
+    fn measured_shares_end_at_the_whole() {
+        assert_eq!(measured_share(Reading::Known(100.4)), Reading::Known(Percent(100.0)));
+        assert!(is_refused(&measured_share(Reading::Known(130.0))));
+        assert!(is_refused(&measured_share(Reading::Known(f64::NAN))));
+        assert_eq!(measured_rate(Reading::Known(1.0)), Reading::Known(BytesPerSecond(1_048_576.0)));
+        assert!(is_refused(&measured_rate(Reading::Known(-1.0))));
+        assert_eq!(compute_capability(Reading::Known((9, 0))), Reading::Known("9.0".to_owned()));
+        assert!(is_refused(&compute_capability(Reading::Known((0, 0)))));
+        assert_eq!((xid(79), xid(1 << 40)), (Some(79), None));
     }
 
     #[test]
@@ -262,8 +372,8 @@ mod tests {
         assert!(is_refused(&heat(Reading::Known(4000))));
         assert!(is_refused(&heat_or_margin(Reading::Known(-3000))));
         assert!(is_refused(&switch(Reading::Known(2))));
-        assert!(is_refused(&nanoseconds(Reading::Known(f64::NAN))));
-        assert!(is_refused(&nanoseconds(Reading::Known(-1.0))));
+        assert!(is_refused(&counter(Reading::Known(f64::NAN))));
+        assert!(is_refused(&counter(Reading::Known(-1.0))));
         assert!(is_refused(&cuda_version(Reading::Known(-1))));
         assert!(
             is_refused(&card_count(Reading::Known(20_000)))
@@ -278,7 +388,7 @@ mod tests {
         assert_eq!(percent(Reading::Known(100)), Reading::Known(Percent(100.0)));
         assert_eq!(power(Reading::Known(412_500)), Reading::Known(Watts(412.5)));
         assert_eq!(heat_or_margin(Reading::Known(-12)), Reading::Known(Celsius(-12.0)));
-        assert_eq!(nanoseconds(Reading::Known(0.0)), Reading::Known(0));
+        assert_eq!(counter(Reading::Known(0.0)), Reading::Known(0));
         assert_eq!(cuda_version(Reading::Known(12_080)), Reading::Known("12.8".to_owned()));
         assert_eq!(
             pci_address(Reading::Known((0x1_0000, 0x65, 0))),

@@ -1,14 +1,14 @@
 //! Whether the numbers of a sample can be: a recording may be damaged or made up, and no number of it may reach a
 //! person that no machine can have.
 
+mod cards;
+mod machine;
+
 use std::fmt::Display;
 use std::ops::RangeInclusive;
 
 use gpuwhy_model::reading::Reading;
-use gpuwhy_model::sample::{
-    CardMemory, CardSample, CgroupSample, HostSample, NvmlSample, ProcessSample, ProcessTable, Sample,
-    TimedValue,
-};
+use gpuwhy_model::sample::Sample;
 use gpuwhy_model::units::{Bytes, BytesPerSecond, Celsius, Joules, Megahertz, Percent, Quantity, Watts};
 
 /// Counters that only grow: in nanoseconds this is almost three centuries.
@@ -17,22 +17,13 @@ const COUNTER_MAX: u64 = 9_200_000_000_000_000_000;
 /// More memory than any machine has: 1 EiB.
 const BYTES_MAX: u64 = 1 << 60;
 
-/// The year 2255 in microseconds since 1970.
-const TIME_US_MAX: u64 = 9_000_000_000_000_000;
-
 /// No kernel counts faster than in nanoseconds.
 const TICKS_PER_SECOND_MAX: u64 = 1_000_000_000;
 
+/// More cards of other vendors than any machine has.
+const OTHER_CARDS_MAX: u64 = 256;
+
 const SHARE: RangeInclusive<f64> = 0.0..=100.0;
-
-/// A fan may be driven beyond what it is made for.
-const FAN: RangeInclusive<f64> = 0.0..=1000.0;
-
-/// With a limit of nothing a card could not run, and shares of it are judged.
-const POWER_LIMIT: RangeInclusive<f64> = 0.001..=1e6;
-
-/// Quotas are set in thousandths of a processor.
-const QUOTA: RangeInclusive<f64> = 1e-6..=1e6;
 
 /// A number that no machine can have.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -79,6 +70,7 @@ pub(super) fn impossible(sample: &Sample) -> Option<Impossible> {
         ("taken.boot_ns", &sample.taken),
         ("machine.read.boot_ns", &sample.machine.read),
         ("nvml.read.boot_ns", &sample.nvml.read),
+        ("other_cards.read.boot_ns", &sample.other_cards.read),
         ("processes.read.boot_ns", &sample.processes.read),
         ("host.read.boot_ns", &sample.host.read),
         ("mounts.read.boot_ns", &sample.mounts.read),
@@ -91,9 +83,16 @@ pub(super) fn impossible(sample: &Sample) -> Option<Impossible> {
     }
     if let Reading::Known(machine) = &sample.machine.value {
         check.at_most("machine.ticks_per_second", machine.ticks_per_second, TICKS_PER_SECOND_MAX);
+        check.machine(machine);
     }
     if let Reading::Known(nvml) = &sample.nvml.value {
         check.nvml(nvml);
+    }
+    if let Reading::Known(cards) = &sample.other_cards.value {
+        check.at_most("other_cards", cards.len() as u64, OTHER_CARDS_MAX);
+        for card in cards {
+            check.card(card);
+        }
     }
     if let Reading::Known(table) = &sample.processes.value {
         check.processes(table);
@@ -135,6 +134,12 @@ impl Check {
         }
     }
 
+    fn small_if_known(&mut self, field: &'static str, value: &Reading<u32>, most: u32) {
+        if let Reading::Known(value) = value {
+            self.at_most(field, u64::from(*value), u64::from(most));
+        }
+    }
+
     fn quantity<Q: Physical>(&mut self, field: &'static str, value: &Reading<Q>) {
         self.quantity_within(field, value, &Q::RANGE);
     }
@@ -155,154 +160,16 @@ impl Check {
             self.at_most(field, value.0, BYTES_MAX);
         }
     }
-
-    fn nvml(&mut self, nvml: &NvmlSample) {
-        self.counter("nvml.init_ms", nvml.init_ms);
-        let whole = nvml.cards.iter().filter(|card| card.parent.is_none()).count();
-        self.at_most("nvml.cards", whole as u64, NvmlSample::CARDS_MAX.into());
-        self.at_most("nvml.cards", nvml.cards.len() as u64, NvmlSample::PARTS_MAX.into());
-        for card in &nvml.cards {
-            self.card_use(card);
-            self.card_limits(card);
-        }
-    }
-
-    fn card_use(&mut self, card: &CardSample) {
-        self.memory("nvml.cards.memory", &card.memory);
-        self.memory("nvml.cards.bar1", &card.bar1);
-        self.quantity("nvml.cards.busy", &card.busy);
-        self.quantity("nvml.cards.memory_busy", &card.memory_busy);
-        self.buffer("nvml.cards.busy_samples", &card.busy_samples);
-        self.buffer("nvml.cards.memory_busy_samples", &card.memory_busy_samples);
-        self.quantity("nvml.cards.power", &card.power);
-        self.quantity("nvml.cards.energy", &card.energy);
-        self.quantity("nvml.cards.temperature", &card.temperature);
-        self.quantity_within("nvml.cards.fan", &card.fan, &FAN);
-        for client in card.clients.known().into_iter().flatten() {
-            self.bytes("nvml.cards.clients.memory", &client.memory);
-        }
-        for work in card.client_work.known().into_iter().flatten() {
-            self.at_most("nvml.cards.client_work.time_us", work.time_us, TIME_US_MAX);
-            self.number("nvml.cards.client_work.sm", work.sm.0, &SHARE);
-            self.number("nvml.cards.client_work.memory", work.memory.0, &SHARE);
-        }
-        let counters = &card.reason_counters;
-        self.counter_if_known("nvml.cards.reason_counters", &counters.software_power_cap_ns);
-        self.counter_if_known("nvml.cards.reason_counters", &counters.sync_boost_ns);
-        self.counter_if_known("nvml.cards.reason_counters", &counters.software_thermal_ns);
-        self.counter_if_known("nvml.cards.reason_counters", &counters.hardware_thermal_ns);
-        self.counter_if_known("nvml.cards.reason_counters", &counters.power_brake_ns);
-    }
-
-    fn card_limits(&mut self, card: &CardSample) {
-        let limits = &card.power_limits;
-        for limit in [&limits.enforced, &limits.default, &limits.maximum] {
-            self.quantity_within("nvml.cards.power_limits", limit, &POWER_LIMIT);
-        }
-        let limits = &card.temperature_limits;
-        for limit in [&limits.slowdown, &limits.shutdown, &limits.margin] {
-            self.quantity("nvml.cards.temperature_limits", limit);
-        }
-        let clocks = &card.clocks;
-        for clock in [&clocks.sm, &clocks.sm_max, &clocks.memory, &clocks.memory_max] {
-            self.quantity("nvml.cards.clocks", clock);
-        }
-        self.counter_if_known("nvml.cards.pcie.replays", &card.pcie.replays);
-        self.quantity("nvml.cards.pcie.to_card", &card.pcie.to_card);
-        self.quantity("nvml.cards.pcie.to_host", &card.pcie.to_host);
-    }
-
-    fn memory(&mut self, field: &'static str, memory: &Reading<CardMemory>) {
-        let Reading::Known(memory) = memory else {
-            return;
-        };
-        self.at_most(field, memory.total.0, BYTES_MAX);
-        for part in [memory.used, memory.free, memory.reserved.known().copied().unwrap_or_default()] {
-            self.at_most(field, part.0, memory.total.0);
-        }
-    }
-
-    fn buffer(&mut self, field: &'static str, buffer: &Reading<Vec<TimedValue>>) {
-        for timed in buffer.known().into_iter().flatten() {
-            self.at_most(field, timed.time_us, TIME_US_MAX);
-            self.number(field, timed.value, &SHARE);
-        }
-    }
-
-    fn processes(&mut self, table: &ProcessTable) {
-        self.counter_if_known("processes.listed", &table.listed);
-        for process in &table.processes {
-            self.process(process);
-        }
-        for group in &table.cgroups {
-            self.cgroup(group);
-        }
-    }
-
-    fn process(&mut self, process: &ProcessSample) {
-        self.counter("processes.start_ticks", process.start_ticks);
-        self.counter("processes.cpu_ticks", process.cpu_ticks);
-        self.at_most("processes.thread_count", process.thread_count, u64::from(u32::MAX));
-        self.counter_if_known("processes.block_delay_ticks", &process.block_delay_ticks);
-        self.counter_if_known("processes.run_delay_ns", &process.run_delay_ns);
-        if let Reading::Known(resident) = &process.resident {
-            self.at_most("processes.resident", *resident, BYTES_MAX);
-        }
-        if let Reading::Known(io) = &process.io {
-            for bytes in [io.read_chars, io.written_chars, io.read_bytes, io.written_bytes] {
-                self.counter("processes.io", bytes);
-            }
-        }
-        for thread in process.threads.known().into_iter().flatten() {
-            self.counter("processes.threads.cpu_ticks", thread.cpu_ticks);
-            self.counter_if_known("processes.threads.run_delay_ns", &thread.run_delay_ns);
-        }
-    }
-
-    fn cgroup(&mut self, group: &CgroupSample) {
-        if let Reading::Known(cores) = &group.cpu_quota_cores {
-            self.number("processes.cgroups.cpu_quota_cores", *cores, &QUOTA);
-        }
-        self.counter_if_known("processes.cgroups.cpu_periods", &group.cpu_periods);
-        self.counter_if_known("processes.cgroups.cpu_throttled_periods", &group.cpu_throttled_periods);
-        self.counter_if_known("processes.cgroups.cpu_throttled_ns", &group.cpu_throttled_ns);
-        self.counter_if_known("processes.cgroups.io_some_us", &group.io_some_us);
-        self.counter_if_known("processes.cgroups.cpu_some_us", &group.cpu_some_us);
-    }
-
-    fn host(&mut self, host: &HostSample) {
-        if let Reading::Known(cpus) = &host.cpus {
-            self.at_most("host.cpus", *cpus, u64::from(u32::MAX));
-        }
-        if let Reading::Known(times) = &host.cpu_times {
-            for ticks in [times.user, times.system, times.idle, times.io_wait, times.steal] {
-                self.counter("host.cpu_times", ticks);
-            }
-        }
-        if let Reading::Known(memory) = &host.memory {
-            // What is free may exceed what is there: containers get these numbers from different places.
-            for bytes in [memory.total, memory.available, memory.swap_total, memory.swap_free] {
-                self.at_most("host.memory", bytes, BYTES_MAX);
-            }
-        }
-        for pressure in [&host.cpu_pressure, &host.io_pressure, &host.memory_pressure] {
-            let Reading::Known(pressure) = pressure else {
-                continue;
-            };
-            self.counter("host.pressure", pressure.some.total_us);
-            self.counter("host.pressure", pressure.full.map_or(0, |line| line.total_us));
-        }
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use gpuwhy_model::reading::Reading;
     use gpuwhy_model::sample::{
-        CardMemory, CardSample, CpuTimes, HostSample, NvmlSample, PowerLimits, ProcessTable, ReadTime,
-        Sample, TimedValue,
+        Activity, CardMemory, CardSample, CpuTimes, Ecc, EccCounts, Fan, HostSample, InterfaceSample, NvLink,
+        NvmlSample, PowerLimits, ProcessTable, ReadTime, Sample, Space, TimedValue,
     };
-    use gpuwhy_model::units::{Bytes, Celsius, Percent, Watts};
+    use gpuwhy_model::units::{Bytes, BytesPerSecond, Celsius, Percent, Watts};
 
     use super::{COUNTER_MAX, impossible};
 
@@ -338,6 +205,45 @@ mod tests {
         let power_limits = PowerLimits { enforced, ..PowerLimits::default() };
         let unlimited = CardSample { power_limits, ..CardSample::default() };
         assert_eq!(refused(&of_card(unlimited)), "nvml.cards.power_limits 0e0");
+    }
+
+    #[test]
+    fn numbers_of_health_and_links_have_an_end_too() {
+        let ecc = EccCounts { corrected: Reading::Known(u64::MAX), ..EccCounts::default() };
+        let ecc = Ecc { volatile: ecc, ..Ecc::default() };
+        let worn = CardSample { ecc, ..CardSample::default() };
+        assert_eq!(refused(&of_card(worn)), format!("nvml.cards.ecc {}", u64::MAX));
+        let link = NvLink { replays: Reading::Known(u64::MAX), ..NvLink::default() };
+        let joined = CardSample { nvlinks: Reading::Known(vec![link]), ..CardSample::default() };
+        assert_eq!(refused(&of_card(joined)), format!("nvml.cards.nvlinks {}", u64::MAX));
+        let fan = Fan { rpm: Reading::Known(u32::MAX), ..Fan::default() };
+        let fast = CardSample { fans: Reading::Known(vec![fan]), ..CardSample::default() };
+        assert_eq!(refused(&of_card(fast)), format!("nvml.cards.fans {}", u32::MAX));
+        let activity = Activity { sm_active: Reading::Known(Percent(f64::NAN)), ..Activity::default() };
+        let busy = CardSample { activity, ..CardSample::default() };
+        assert_eq!(refused(&of_card(busy.clone())), "nvml.cards.activity NaN");
+        let mut other = Sample::empty(ReadTime::default());
+        other.other_cards.value = Reading::Known(vec![busy]);
+        assert_eq!(refused(&other), "nvml.cards.activity NaN");
+    }
+
+    #[test]
+    fn room_and_links_of_the_machine_have_an_end_too() {
+        let of_host = |host: HostSample| {
+            let mut sample = Sample::empty(ReadTime::default());
+            sample.host.value = Reading::Known(host);
+            refused(&sample)
+        };
+        let space = |available| HostSample {
+            shared_memory: Reading::Known(Space { total: 10, available }),
+            ..HostSample::default()
+        };
+        assert_eq!(of_host(space(10)), "");
+        assert_eq!(of_host(space(11)), "host.shared_memory 11");
+        let interface =
+            InterfaceSample { speed: Reading::Known(BytesPerSecond(-1.0)), ..InterfaceSample::default() };
+        let host = HostSample { interfaces: Reading::Known(vec![interface]), ..HostSample::default() };
+        assert_eq!(of_host(host), "host.interfaces.speed -1e0");
     }
 
     #[test]
