@@ -71,7 +71,10 @@ mod tests {
         let half = pcie_bandwidth(4, 8).unwrap();
         assert!((full.0 - 31.5e9).abs() < 1.0 && (half.0 - 15.75e9).abs() < 1.0);
         assert_eq!(pcie_bandwidth(9, 16), None);
-        assert_eq!([1, 3, 5].map(|generation| pcie_replays_per_minute(generation, 16)), [3.0, 8.0, 31.0].map(Some));
+        assert_eq!(
+            [1, 3, 5].map(|generation| pcie_replays_per_minute(generation, 16)),
+            [3.0, 8.0, 31.0].map(Some)
+        );
         assert!((nvlink_bandwidth(4).unwrap().0 - 450e9).abs() < 1.0);
     }
 

@@ -11,7 +11,16 @@ use crate::facts::cards::{self, Activity};
 use crate::facts::culprit;
 
 /// Findings of work in progress: a card that waits for its next batch is not free.
-const AT_WORK: &[Cause] = &[Cause::StarvedByStorage, Cause::StarvedByCpu, Cause::ComputeSaturated];
+const AT_WORK: &[Cause] = &[
+    Cause::StarvedByStorage,
+    Cause::StarvedByCpu,
+    Cause::StarvedByHostCode,
+    Cause::StarvedByNetworkInput,
+    Cause::TransferBound,
+    Cause::CheckpointPause,
+    Cause::BatchTooSmall,
+    Cause::ComputeSaturated,
+];
 
 /// Returns every card with its state and its findings; cards that only the bus lists too.
 pub(super) fn verdicts(

@@ -55,6 +55,15 @@ fn explains(scene: &Scene, one: &Merged, other: &Merged) -> bool {
         (Cause::XidHwFault | Cause::EccUncorrectable, Cause::XidAppFault) => {
             is_within(&other.finding.cards, &one.finding.cards)
         }
+        // What makes one member slow is part of why all of its job is.
+        (
+            Cause::SlowGpuOutlier,
+            Cause::ThermalThrottle
+            | Cause::HwSlowdown
+            | Cause::PowerThrottle
+            | Cause::LowClocks
+            | Cause::PcieDegraded,
+        ) => is_about_slow_member(&one.finding, &other.finding),
         // Calls that block and the error behind them are one trouble.
         (Cause::DriverHung, Cause::XidHwFault) => {
             one.finding.cards.is_empty() || share_a_card(&one.finding, &other.finding)
@@ -82,6 +91,12 @@ fn explains(scene: &Scene, one: &Merged, other: &Merged) -> bool {
 
 fn is_limit(finding: &Finding, limit: &str) -> bool {
     finding.detail.get("limit").is_some_and(|kind| kind == limit)
+}
+
+/// Returns whether a finding is about the one card that holds back the job of another.
+fn is_about_slow_member(outlier: &Finding, other: &Finding) -> bool {
+    let member = outlier.detail.get("member").and_then(|index| index.parse().ok());
+    member.is_some_and(|member: u32| other.cards == [member])
 }
 
 /// Returns whether a finding costs something: a note explains nothing.

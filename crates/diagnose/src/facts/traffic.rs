@@ -5,6 +5,9 @@ use gpuwhy_model::sample::InterfaceKind;
 use gpuwhy_model::scene::{Card, Interface, Scene};
 use gpuwhy_model::units::BytesPerSecond;
 
+/// Copies reach this share of what a PCIe link carries; the rest goes with the data.
+const REACHED_SHARE: f64 = 0.8;
+
 /// Traffic of a card's PCIe link in its busier direction.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Copies {
@@ -12,7 +15,7 @@ pub(crate) struct Copies {
     pub(crate) is_to_card: bool,
     pub(crate) generation: u32,
     pub(crate) width: u32,
-    /// As a share of what the link carries.
+    /// As a share of what copies over the link can reach.
     pub(crate) share: f64,
     /// Whether the whole window counts, and not a few short measurements in it.
     pub(crate) is_by_counters: bool,
@@ -22,19 +25,20 @@ pub(crate) struct Copies {
 pub(crate) fn copies(card: &Card) -> Result<Copies, Absence> {
     let traffic = &card.pcie_traffic;
     let unknown = |absence: Option<Absence>| absence.unwrap_or(Absence::Failed(Failure::NotInSource));
-    let to_card = traffic.to_card.known().ok_or_else(|| unknown(traffic.to_card.absence()))?;
-    let to_host = traffic.to_host.known().map_or(0.0, |rate| rate.0);
-    let generation =
-        *card.pcie.generation.known().ok_or_else(|| unknown(card.pcie.generation.absence()))?;
+    let (to_card, to_host) = match (traffic.to_card.known(), traffic.to_host.known()) {
+        (None, None) => return Err(unknown(traffic.to_card.absence())),
+        (to_card, to_host) => (to_card.map_or(0.0, |rate| rate.0), to_host.map_or(0.0, |rate| rate.0)),
+    };
+    let generation = *card.pcie.generation.known().ok_or_else(|| unknown(card.pcie.generation.absence()))?;
     let width = *card.pcie.width.known().ok_or_else(|| unknown(card.pcie.width.absence()))?;
     let carries = gpuwhy_knowledge::pcie_bandwidth(generation, width).ok_or(Absence::Unsupported)?;
-    let rate = to_card.0.max(to_host);
+    let rate = to_card.max(to_host);
     Ok(Copies {
         rate: BytesPerSecond(rate),
-        is_to_card: to_card.0 >= to_host,
+        is_to_card: to_card >= to_host,
         generation,
         width,
-        share: if carries.0 > 0.0 { rate / carries.0 } else { 0.0 },
+        share: if carries.0 > 0.0 { rate / (carries.0 * REACHED_SHARE) } else { 0.0 },
         is_by_counters: traffic.is_by_counters,
     })
 }
@@ -98,7 +102,7 @@ mod tests {
         card.pcie_traffic.to_card = Reading::Known(BytesPerSecond(12.6e9));
         card.pcie_traffic.to_host = Reading::Known(BytesPerSecond(1e9));
         let copies = copies(&card).unwrap();
-        assert!((copies.share - 0.8).abs() < 1e-9 && copies.is_to_card);
+        assert!((copies.share - 1.0).abs() < 1e-9 && copies.is_to_card);
     }
 
     #[test]

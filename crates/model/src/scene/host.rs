@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::process::BootId;
 use crate::reading::Reading;
 use crate::sample::{CardPair, HostMemory, PciDevice, Service, Space, StuckCall, Viewer, XidEvent};
-use crate::units::{BytesPerSecond, Cores, Share};
+use crate::units::{Bytes, BytesPerSecond, Cores, Share};
 
 /// The machine, its driver, who looks.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -79,6 +79,8 @@ pub struct Host {
     pub memory: Reading<HostMemory>,
     /// Room in shared memory (`/dev/shm`), newest.
     pub shared_memory: Reading<Space>,
+    /// The least room that was left in it over the window.
+    pub shared_memory_least: Reading<Bytes>,
     /// Paging over the window.
     pub paging: Paging,
     /// Disks over the window, by name.

@@ -184,4 +184,6 @@ pub struct Cgroup {
     pub tasks_limit: Reading<u64>,
     /// Tasks that it has, newest.
     pub tasks: Reading<u64>,
+    /// How often it was refused a task for that limit in the window.
+    pub tasks_refused: Reading<u64>,
 }

@@ -5,7 +5,7 @@ use super::series::{growth, newest};
 use crate::reading::{Failure, Reading};
 use crate::sample::{CpuTimes, HostSample, Pressure, ReadTime, Sample};
 use crate::scene::{Host, Pressures};
-use crate::units::{Cores, Share};
+use crate::units::{Bytes, Cores, Share};
 
 /// Returns the host section of a scene.
 pub(super) fn host(samples: &[Sample]) -> Host {
@@ -30,6 +30,7 @@ pub(super) fn host(samples: &[Sample]) -> Host {
         shared_memory: newest(samples, |sample| {
             sample.host.value.as_ref().and_then(|host| host.shared_memory.as_ref())
         }),
+        shared_memory_least: shared_memory_least(samples),
         paging: devices::paging(samples),
         disks: devices::disks(samples),
         pressure: Pressures {
@@ -43,6 +44,15 @@ pub(super) fn host(samples: &[Sample]) -> Host {
             ),
         },
     }
+}
+
+/// Returns the least room that was left in shared memory.
+fn shared_memory_least(samples: &[Sample]) -> Reading<Bytes> {
+    let rooms = samples.iter().filter_map(|sample| sample.host.value.known()?.shared_memory.known());
+    rooms
+        .map(|space| Bytes(space.available))
+        .min()
+        .map_or_else(|| Failure::NotInSource.into_reading(), Reading::Known)
 }
 
 /// Returns the time in which processors worked. A damaged recording may hold any number: sums must not overflow.

@@ -256,5 +256,6 @@ fn cgroup_over_window(path: &str, looks: &[(ReadTime, &CgroupSample)]) -> Cgroup
         oom_kill_growth: growth(counter(|look| &look.oom_kills)).map(Growth::whole),
         tasks_limit: newest(|look| &look.tasks_limit),
         tasks: newest(|look| &look.tasks),
+        tasks_refused: growth(counter(|look| &look.tasks_refused)).map(Growth::whole),
     }
 }

@@ -189,7 +189,7 @@ impl SceneFile {
             clients: match &file.clients_are_implausible {
                 Some(value) => Reading::Failed(Failure::Implausible { value: value.clone() }),
                 None => Reading::Known(
-                    on_card().map(|(pid, process)| self.client(*pid, process, past_s)).collect(),
+                    on_card().map(|(pid, process)| self.client(index, *pid, process, past_s)).collect(),
                 ),
             },
             activity: file.parts.activity(self.window),
@@ -206,9 +206,10 @@ impl SceneFile {
         card
     }
 
-    fn client(&self, pid: u32, file: &ProcessFile, card_past_s: f64) -> Client {
+    fn client(&self, card: u32, pid: u32, file: &ProcessFile, card_past_s: f64) -> Client {
         let is_text = self.source == SourceKind::Text;
-        let worked = file.sm > 0.0;
+        let sm = if file.works_on.is_none_or(|only| only == card) { file.sm } else { 0.0 };
+        let worked = sm > 0.0;
         Client {
             pid: Pid(pid),
             kind: match (file.graphics, file.mps) {
@@ -224,7 +225,7 @@ impl SceneFile {
             } else if file.unseen.iter().any(|what| what == "sm") {
                 Reading::Unsupported
             } else {
-                Reading::Known(trend(file.sm, 0.0, LOOKS, self.window, Percent))
+                Reading::Known(trend(sm, 0.0, LOOKS, self.window, Percent))
             },
             idle_for: if is_text {
                 Reading::default()

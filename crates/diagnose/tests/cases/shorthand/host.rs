@@ -1,16 +1,14 @@
 //! The machine around the cards in few words.
 
-use std::collections::BTreeMap;
-
 use gpuwhy_model::reading::{Failure, Reading};
-use gpuwhy_model::sample::{HostMemory, InterfaceKind, Space};
-use gpuwhy_model::scene::{Host, Interface, Paging, Pressures, Scene};
-use gpuwhy_model::units::{BytesPerSecond, Cores, Share};
+use gpuwhy_model::sample::{HostMemory, Space};
+use gpuwhy_model::scene::{Host, Paging, Pressures, Scene};
+use gpuwhy_model::units::{Cores, Share};
 use serde::Deserialize;
 
 use super::values::gibibytes;
 
-/// Memory, paging, shared memory and network of the machine.
+/// Memory, paging and shared memory of the machine.
 #[derive(Deserialize, Default)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct HostFile {
@@ -23,7 +21,6 @@ pub(super) struct HostFile {
     swapped_out: f64,
     steal: f64,
     cores_used: Option<f64>,
-    network: BTreeMap<String, LinkFile>,
     network_is_unseen: bool,
 }
 
@@ -33,14 +30,6 @@ pub(super) struct HostFile {
 struct RoomFile {
     total: f64,
     available: f64,
-}
-
-/// A network link with hardware, in bytes a second.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct LinkFile {
-    received: f64,
-    link: Option<f64>,
 }
 
 impl HostFile {
@@ -72,31 +61,15 @@ impl HostFile {
                 ..Paging::default()
             },
             steal: Reading::Known(Share(self.steal)),
-            cores_used: self
-                .cores_used
-                .map_or_else(Reading::default, |cores| Reading::Known(Cores(cores))),
+            cores_used: self.cores_used.map_or_else(Reading::default, |cores| Reading::Known(Cores(cores))),
             ..host.clone()
         };
-        scene.network = if self.network_is_unseen {
-            Failure::Missing { path: "/sys/class/net".to_owned() }.into_reading()
-        } else {
-            Reading::Known(self.network.iter().map(|(name, file)| link(name, file)).collect())
-        };
+        if self.network_is_unseen {
+            scene.network = Failure::Missing { path: "/sys/class/net".to_owned() }.into_reading();
+        }
     }
 
     fn pressure(&self, share: f64) -> Reading<Share> {
         if self.memory_pressure_is_unseen { Reading::Unsupported } else { Reading::Known(Share(share)) }
-    }
-}
-
-fn link(name: &str, file: &LinkFile) -> Interface {
-    Interface {
-        name: name.to_owned(),
-        kind: InterfaceKind::Network,
-        up: Reading::Known(true),
-        received: Reading::Known(BytesPerSecond(file.received)),
-        sent: Reading::Known(BytesPerSecond(0.0)),
-        link: file.link.map_or(Reading::Unsupported, |link| Reading::Known(BytesPerSecond(link))),
-        ..Interface::default()
     }
 }

@@ -31,6 +31,9 @@ pub(super) struct LinksFile {
     /// Both ways.
     pcie: Option<f64>,
     to_card: Option<f64>,
+    to_host: Option<f64>,
+    /// Only moments were measured: the card has no counters of its bytes.
+    are_moments: bool,
     width: Option<u32>,
     generation: Option<u32>,
 }
@@ -81,8 +84,8 @@ impl LinksFile {
         card.nvlink_sent = rate(self.nvlink);
         card.pcie_traffic = PcieTraffic {
             to_card: rate(self.to_card.or(self.pcie)),
-            to_host: rate(self.pcie),
-            is_by_counters: true,
+            to_host: rate(self.to_host.or(self.pcie)),
+            is_by_counters: !self.are_moments,
         };
         card.pcie = PcieLink {
             generation: Reading::Known(self.generation.unwrap_or(4)),

@@ -11,7 +11,7 @@ use gpuwhy_model::units::{BytesPerSecond, Cores, Seconds, Share};
 use serde::Deserialize;
 
 use super::SceneFile;
-use super::values::{channels, states};
+use super::values::{channels, gibibytes, states};
 
 #[derive(Deserialize, Clone)]
 #[serde(deny_unknown_fields, default)]
@@ -30,6 +30,8 @@ pub(super) struct ProcessFile {
     /// Works through an MPS server.
     pub(super) mps: bool,
     pub(super) sm: f64,
+    /// The only one of its cards on which it works; on all of them without it.
+    pub(super) works_on: Option<u32>,
     pub(super) idle: Option<f64>,
     pub(super) seen_working: bool,
     pub(super) age: f64,
@@ -46,6 +48,15 @@ pub(super) struct ProcessFile {
     pub(super) env: BTreeMap<String, String>,
     pub(super) cgroup: Option<String>,
     pub(super) mount: Option<String>,
+    /// Network connections that it has open.
+    pub(super) sockets: Option<u64>,
+    /// Resident and shared memory.
+    pub(super) resident: Option<f64>,
+    pub(super) shared: Option<f64>,
+    /// Page faults a second that wait for a disk.
+    pub(super) faults: f64,
+    /// On how many processors it may run.
+    pub(super) allowed: Option<u32>,
     pub(super) threads: Vec<ThreadFile>,
     /// Files of CUDA and of frameworks that it has loaded.
     pub(super) libraries: Vec<String>,
@@ -70,6 +81,7 @@ impl Default for ProcessFile {
             graphics: false,
             mps: false,
             sm: 0.0,
+            works_on: None,
             idle: None,
             seen_working: false,
             age: 7200.0,
@@ -86,6 +98,11 @@ impl Default for ProcessFile {
             env: BTreeMap::new(),
             cgroup: None,
             mount: None,
+            sockets: None,
+            resident: None,
+            shared: None,
+            faults: 0.0,
+            allowed: None,
             threads: Vec::new(),
             libraries: Vec::new(),
             grows: Vec::new(),
@@ -118,6 +135,15 @@ pub(super) struct CgroupFile {
     pub(super) quota: Option<f64>,
     pub(super) throttled: Option<f64>,
     pub(super) io_some: Option<f64>,
+    pub(super) memory_some: Option<f64>,
+    pub(super) memory_limit: Option<f64>,
+    pub(super) memory_used: Option<f64>,
+    /// How often it came up against its memory limit.
+    pub(super) hits: Option<u64>,
+    pub(super) tasks_limit: Option<u64>,
+    pub(super) tasks: Option<u64>,
+    /// How often it was refused a task.
+    pub(super) refused: Option<u64>,
 }
 
 impl SceneFile {
@@ -176,6 +202,13 @@ impl SceneFile {
                 Reading::default()
             },
             owner: owner(file),
+            open_sockets: file.sockets.map_or_else(Reading::default, Reading::Known),
+            resident: file.resident.map_or_else(Reading::default, |size| Reading::Known(gibibytes(size))),
+            shared_resident: file
+                .shared
+                .map_or_else(Reading::default, |size| Reading::Known(gibibytes(size))),
+            major_faults_per_s: rate(file.faults),
+            cpus_allowed: file.allowed.map_or_else(Reading::default, Reading::Known),
             libraries: Reading::Known(file.libraries.clone()),
             ..Process::default()
         }
@@ -210,12 +243,20 @@ fn thread(tid: u32, file: &ThreadFile, looks: usize) -> Thread {
 
 pub(super) fn cgroup(path: &str, file: &CgroupFile) -> Cgroup {
     let share = |value: Option<f64>| value.map_or(Reading::Unsupported, |share| Reading::Known(Share(share)));
+    let size = |size: Option<f64>| size.map_or(Reading::Unsupported, |size| Reading::Known(gibibytes(size)));
     Cgroup {
         path: path.to_owned(),
         cpu_quota: file.quota.map_or(Reading::Unsupported, |cores| Reading::Known(Cores(cores))),
         cpu_throttled: share(file.throttled),
         io_some: share(file.io_some),
         cpu_some: Reading::Unsupported,
+        memory_some: share(file.memory_some),
+        memory_limit: size(file.memory_limit),
+        memory_used: size(file.memory_used),
+        memory_limit_hits: file.hits.map_or(Reading::Unsupported, Reading::Known),
+        tasks_limit: file.tasks_limit.map_or(Reading::Unsupported, Reading::Known),
+        tasks: file.tasks.map_or(Reading::Unsupported, Reading::Known),
+        tasks_refused: file.refused.map_or(Reading::Unsupported, Reading::Known),
         ..Cgroup::default()
     }
 }

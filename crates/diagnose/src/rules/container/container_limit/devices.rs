@@ -2,7 +2,6 @@
 
 use gpuwhy_model::action::Action;
 use gpuwhy_model::cause::Cause;
-use gpuwhy_model::limits::Limits;
 use gpuwhy_model::scene::Scene;
 use gpuwhy_model::signal::{Reader, Signal};
 use gpuwhy_model::units::Unit;
@@ -14,9 +13,8 @@ use crate::facts::cards::whole_cards;
 use crate::findings::Findings;
 
 /// Reports that fewer cards can be seen in this container than were named for it.
-pub(super) fn check(scene: &Scene, _: &Limits, findings: &mut Findings) {
-    let (Some(kind), Some(promise)) =
-        (scene.machine.container.known(), scene.machine.promised_cards.known())
+pub(super) fn check(scene: &Scene, findings: &mut Findings) {
+    let (Some(kind), Some(promise)) = (scene.machine.container.known(), scene.machine.promised_cards.known())
     else {
         return;
     };

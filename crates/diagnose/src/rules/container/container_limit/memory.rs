@@ -62,10 +62,11 @@ impl Squeezed<'_> {
         if self.killed.is_some() {
             return true;
         }
-        let is_full = self.share() >= limits.group_limit_share_min && self.hits != Some(0);
-        let somebody_suffers = self.pressure.is_some_and(|share| share >= limits.memory_some_pressure_share_min)
-            || self.faults >= limits.major_faults_per_s_min
-            || self.waits >= limits.loader_blocked_share_min;
+        let is_full = self.share() >= limits.group_limit_share_min;
+        let somebody_suffers =
+            self.pressure.is_some_and(|share| share >= limits.memory_some_pressure_share_min)
+                || self.faults >= limits.major_faults_per_s_min
+                || self.waits >= limits.loader_blocked_share_min;
         is_full && somebody_suffers
     }
 }
@@ -77,8 +78,7 @@ fn squeezed<'scene>(
     limits: &Limits,
 ) -> Option<Squeezed<'scene>> {
     let limit = *group.memory_limit.known()?;
-    let is_of_group =
-        |process: &&Process| cgroups_of(scene, process).any(|other| other.path == group.path);
+    let is_of_group = |process: &&Process| cgroups_of(scene, process).any(|other| other.path == group.path);
     let members: Vec<&Process> = scene.processes_of(workload).filter(is_of_group).collect();
     let places = Places::default();
     Some(Squeezed {
@@ -113,7 +113,7 @@ fn killed<'scene>(
 fn judge(scene: &Scene, workload: &Workload, squeezed: &Squeezed<'_>, limits: &Limits) -> Draft {
     let summary = if squeezed.killed.is_some() { text::summary_killed() } else { text::summary_memory() };
     let mut draft = about_run(scene, workload, "memory", summary);
-    let words = text::memory_used(squeezed.limit, called(squeezed.group), squeezed.used);
+    let words = text::memory_used(squeezed.limit, called(scene, squeezed.group), squeezed.used);
     let evidence = once(Signal::CgroupMemory, squeezed.used.0, Unit::Bytes, Reader::Cgroup, words);
     let usual = normal(Comparison::Less, squeezed.limit.0 as f64 * limits.group_limit_share_min);
     if squeezed.share() >= limits.group_limit_share_min {

@@ -54,7 +54,7 @@ fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
         memory::check(scene, workload, &groups, limits, findings);
         tasks::check(scene, workload, &groups, limits, findings);
     }
-    devices::check(scene, limits, findings);
+    devices::check(scene, findings);
     if findings.mark() == before && !scene.cgroups.is_empty() {
         findings.rule_out(Signal::CgroupMemory, None);
     }

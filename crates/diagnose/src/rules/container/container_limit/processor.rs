@@ -11,7 +11,7 @@ use gpuwhy_model::units::{Cores, Percent, Unit};
 use super::{RULE, text};
 use crate::draft::Draft;
 use crate::evidence::{normal, once, over, with_normal};
-use crate::facts::groups::{called, cgroups_of, owner_of};
+use crate::facts::groups::{called, cgroups_of, is_of_one_work};
 use crate::facts::team::tree;
 use crate::findings::Findings;
 use crate::rules::starvation::partly_busy::{PartlyBusyCard, partly_busy_cards};
@@ -28,7 +28,7 @@ pub(super) fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
         let is_named_already = findings.answers().any(|draft| {
             draft.cause() == Cause::StarvedByCpu && draft.finding.cards.contains(&work.card.index)
         });
-        let has_owner = owner_of(throttled.group).is_some();
+        let has_owner = is_of_one_work(throttled.group);
         if machine_is_full(scene, limits) || is_named_already && !has_owner {
             continue;
         }
@@ -78,7 +78,7 @@ fn judge(
     let mut draft = Draft::about_card(&RULE, work.card, text::summary_processor());
     work.weigh_shape(scene, limits, &mut draft);
     let percent = Percent(throttled.share * 100.0);
-    let words = text::throttled(called(throttled.group), percent, Cores(throttled.quota));
+    let words = text::throttled(called(scene, throttled.group), percent, Cores(throttled.quota));
     let evidence = once(Signal::CgroupCpu, percent.0, Unit::Percent, Reader::Cgroup, words);
     let evidence = over(evidence, scene.window.samples, scene.window.span_s);
     let usual = normal(Comparison::Less, limits.throttled_share_strong * 100.0);

@@ -1,15 +1,16 @@
 //! `starved-by-cpu`: work waits for data that the processors prepare too slowly.
 
+mod shortage;
+
 use gpuwhy_model::action::Action;
 use gpuwhy_model::cause::Cause;
 use gpuwhy_model::evidence::Comparison;
 use gpuwhy_model::limits::Limits;
-use gpuwhy_model::reading::{Absence, Failure};
-use gpuwhy_model::scene::{Cgroup, Scene};
+use gpuwhy_model::scene::Scene;
 use gpuwhy_model::signal::{Reader, Signal};
-use gpuwhy_model::units::{Cores, Percent, Unit};
+use gpuwhy_model::units::{Percent, Unit};
 
-use super::waiting_card::{WaitingCard, cgroups_of, waiting_cards};
+use super::waiting_card::{WaitingCard, cards_with_slow_loaders};
 use crate::draft::Draft;
 use crate::evidence::{normal, once, over, with_normal};
 use crate::facts::team::LoaderKind;
@@ -36,36 +37,28 @@ pub(crate) static RULE: Rule = Rule {
             Signal::ThreadCpu,
             Signal::RunDelay,
             Signal::CgroupCpu,
+            Signal::HostCpu,
             Signal::HostPressure,
         ],
     },
     check,
 };
 
+/// How much it counts that there is a reason for the lack of processor time.
+const SHORTAGE_WEIGHT: f64 = 1.5;
+
 fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
-    for waiting in waiting_cards(scene, limits, findings) {
-        if waiting.team.looks() == 0 {
-            findings.blind(Signal::ProcessState, Absence::Failed(Failure::TooFewSamples));
-            continue;
-        }
+    let shares = |waiting: &WaitingCard<'_>| (waiting.processor, waiting.storage + waiting.processor);
+    for waiting in cards_with_slow_loaders(scene, limits, findings, Signal::ThreadCpu, shares) {
         // One busy main thread is host code, not a lack of processors.
-        if waiting.team.kind == LoaderKind::MainThread {
-            continue;
+        if waiting.team.kind != LoaderKind::MainThread {
+            findings.report(judge(scene, &waiting, limits));
         }
-        if waiting.processor < limits.loader_blocked_share_min {
-            findings.rule_out(Signal::ThreadCpu, Some(waiting.card.index));
-            continue;
-        }
-        if !waiting.loaders_are_the_slow_part(limits) {
-            findings.rule_out(Signal::ProcessState, Some(waiting.card.index));
-            continue;
-        }
-        findings.report(judge(scene, &waiting, limits));
     }
 }
 
 fn judge(scene: &Scene, waiting: &WaitingCard<'_>, limits: &Limits) -> Draft {
-    let mut draft = Draft::about_card(&RULE, waiting.card, text::summary());
+    let mut draft = Draft::about_card(&RULE, waiting.work.card, text::summary());
     waiting.weigh_card(scene, limits, &mut draft);
     weigh_running(scene, waiting, limits, &mut draft);
     weigh_storage(scene, waiting, limits, &mut draft);
@@ -108,69 +101,16 @@ fn weigh_storage(scene: &Scene, waiting: &WaitingCard<'_>, limits: &Limits, draf
     }
 }
 
-/// Weighs why there is not more processor time: a quota, too few processors, or too few loaders.
+/// Weighs why there is not more processor time: a quota, few allowed processors, a hypervisor, too few loaders, or a full
+/// machine. The first of them that is seen counts.
 fn weigh_shortage(scene: &Scene, waiting: &WaitingCard<'_>, limits: &Limits, draft: &mut Draft) {
-    const WEIGHT: f64 = 1.5;
-    let cgroups: Vec<&Cgroup> =
-        waiting.team.processes().iter().flat_map(|process| cgroups_of(scene, process)).collect();
-    let throttled = cgroups
-        .iter()
-        .filter_map(|cgroup| Some((cgroup.cpu_throttled.known()?.0, cgroup.cpu_quota.known()?.0)))
-        .max_by(|one, other| one.0.total_cmp(&other.0));
-    if let Some((share, quota)) = throttled
-        && share >= limits.throttled_share_notice
-    {
-        let percent = Percent(share * 100.0);
-        let words = text::throttled(percent, Cores(quota));
-        let evidence = once(Signal::CgroupCpu, percent.0, Unit::Percent, Reader::Cgroup, words);
-        let usual = normal(Comparison::Less, limits.throttled_share_notice * 100.0);
-        draft.agree_by(WEIGHT, share / limits.throttled_share_strong, with_normal(evidence, usual));
-        draft.finding.detail.insert("limit".to_owned(), "cgroup-quota".to_owned());
-        return;
+    match shortage::shortage(scene, waiting, limits) {
+        Some(shortage) => {
+            if let Some(limit) = shortage.limit {
+                draft.finding.detail.insert("limit".to_owned(), limit.to_owned());
+            }
+            draft.agree_by(SHORTAGE_WEIGHT, shortage.strength, shortage.evidence);
+        }
+        None => draft.silent(SHORTAGE_WEIGHT),
     }
-    let delay = waiting.team.mean(|loader| loader.run_delay.unwrap_or(0.0));
-    if delay >= limits.run_delay_share_min {
-        let percent = Percent(delay * 100.0);
-        let evidence =
-            once(Signal::RunDelay, percent.0, Unit::Percent, Reader::ProcTask, text::run_delay(percent));
-        let usual = normal(Comparison::Less, limits.run_delay_share_min * 100.0);
-        draft.agree(WEIGHT, with_normal(evidence, usual));
-        return;
-    }
-    let used = waiting.team.mean(|loader| loader.cores.unwrap_or(0.0));
-    if used >= limits.loader_cores_full {
-        let number = waiting.team.loaders.len();
-        let evidence =
-            once(Signal::ThreadCpu, used, Unit::Cores, Reader::ProcTask, text::loaders_are_full(number));
-        let usual = normal(Comparison::Less, limits.loader_cores_full);
-        draft.agree(WEIGHT, with_normal(over(evidence, waiting.team.looks(), scene.window.span_s), usual));
-        return;
-    }
-    if let (Some(all), Some(cpus)) = (scene.host.cores_used.known(), scene.host.cpus.known())
-        && all.0 >= *cpus as f64 * limits.tree_cores_share_min
-    {
-        let evidence = once(
-            Signal::ProcessCpu,
-            all.0,
-            Unit::Cores,
-            Reader::ProcHost,
-            text::machine_is_full(*cpus, *all),
-        );
-        draft.agree(WEIGHT, over(evidence, scene.window.samples, scene.window.span_s));
-        return;
-    }
-    let pressure = scene.host.pressure.cpu_some.known().map_or(0.0, |share| share.0);
-    if pressure >= limits.cpu_pressure_share_notice {
-        let percent = Percent(pressure * 100.0);
-        let evidence = once(
-            Signal::HostPressure,
-            percent.0,
-            Unit::Percent,
-            Reader::ProcPressure,
-            text::pressure(percent),
-        );
-        draft.agree_by(WEIGHT, 0.5, over(evidence, scene.window.samples, scene.window.span_s));
-        return;
-    }
-    draft.silent(WEIGHT);
 }

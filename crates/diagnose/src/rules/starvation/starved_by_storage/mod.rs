@@ -6,14 +6,14 @@ use gpuwhy_model::action::Action;
 use gpuwhy_model::cause::Cause;
 use gpuwhy_model::evidence::Comparison;
 use gpuwhy_model::limits::Limits;
-use gpuwhy_model::reading::{Absence, Failure};
 use gpuwhy_model::scene::Scene;
 use gpuwhy_model::signal::{Reader, Signal};
 use gpuwhy_model::units::{BytesPerSecond, Cores, Percent, Unit};
 
-use super::waiting_card::{WaitingCard, waiting_cards};
+use super::waiting_card::{WaitingCard, cards_with_slow_loaders};
 use crate::draft::Draft;
 use crate::evidence::{normal, once, over, with_normal};
+use crate::facts::groups::cgroups_of;
 use crate::facts::team::LoaderKind;
 use crate::findings::Findings;
 use crate::rule::{Needs, Rule, Span};
@@ -51,25 +51,14 @@ pub(crate) static RULE: Rule = Rule {
 const FULL_PROOF: f64 = 2.0;
 
 fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
-    for waiting in waiting_cards(scene, limits, findings) {
-        if waiting.team.looks() == 0 {
-            findings.blind(Signal::ProcessState, Absence::Failed(Failure::TooFewSamples));
-            continue;
-        }
-        if waiting.storage < limits.loader_blocked_share_min {
-            findings.rule_out(Signal::WaitChannel, Some(waiting.card.index));
-            continue;
-        }
-        if !waiting.loaders_are_the_slow_part(limits) {
-            findings.rule_out(Signal::ProcessState, Some(waiting.card.index));
-            continue;
-        }
+    let shares = |waiting: &WaitingCard<'_>| (waiting.storage, waiting.storage + waiting.processor);
+    for waiting in cards_with_slow_loaders(scene, limits, findings, Signal::WaitChannel, shares) {
         findings.report(judge(scene, &waiting, limits));
     }
 }
 
 fn judge(scene: &Scene, waiting: &WaitingCard<'_>, limits: &Limits) -> Draft {
-    let mut draft = Draft::about_card(&RULE, waiting.card, text::summary());
+    let mut draft = Draft::about_card(&RULE, waiting.work.card, text::summary());
     waiting.weigh_card(scene, limits, &mut draft);
     weigh_blocked(scene, waiting, limits, &mut draft);
     weigh_processor(scene, waiting, limits, &mut draft);
@@ -159,7 +148,7 @@ fn weigh_pressure(scene: &Scene, waiting: &WaitingCard<'_>, limits: &Limits, dra
         .team
         .processes()
         .iter()
-        .flat_map(|process| super::waiting_card::cgroups_of(scene, process))
+        .flat_map(|process| cgroups_of(scene, process))
         .filter_map(|cgroup| cgroup.io_some.known())
         .map(|share| share.0)
         .fold(0.0, f64::max);
