@@ -6,5 +6,6 @@ pub mod client;
 pub mod place;
 pub mod random;
 pub mod scenario;
+pub mod stand_in;
 pub mod state;
 pub mod workloads;

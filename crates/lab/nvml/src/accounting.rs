@@ -1,4 +1,4 @@
-//! Accounting: what each process did over its life. A box knows its living clients.
+//! Accounting: what each process did over its life, also after its end.
 #![expect(unsafe_code, reason = "exports the C ABI")]
 
 use std::ffi::c_uint;
@@ -38,8 +38,13 @@ pub(crate) extern "C" fn nvmlDeviceGetAccountingPids(
 ) -> Code {
     card_call("nvmlDeviceGetAccountingPids", device, |asked| {
         require_accounting(asked)?;
-        let found: Vec<c_uint> =
+        let mut found: Vec<c_uint> =
             asked.machine.clients(asked.card).iter().map(|client| client.host_pid).collect();
+        for gone in asked.machine.ended(asked.card) {
+            if !found.contains(&gone.host_pid) {
+                found.push(gone.host_pid);
+            }
+        }
         pids.put_list(count, &found)
     })
 }
@@ -54,7 +59,9 @@ pub(crate) extern "C" fn nvmlDeviceGetAccountingStats(
     card_call("nvmlDeviceGetAccountingStats", device, |asked| {
         require_accounting(asked)?;
         let clients = asked.machine.clients(asked.card);
-        let client = clients.iter().find(|client| client.host_pid == pid).ok_or(Code::NOT_FOUND)?;
+        let Some(client) = clients.iter().find(|client| client.host_pid == pid) else {
+            return stats.put(stats_of_gone(asked, pid)?);
+        };
         let lifetime_ms = Clock::now().saturating_sub(client.attached_at) / 1_000_000;
         stats.put(AccountingStats {
             gpu_utilization: client.gpu_percent,
@@ -65,6 +72,21 @@ pub(crate) extern "C" fn nvmlDeviceGetAccountingStats(
             is_running: c_uint::from(!client.is_residue),
             reserved: [0; 5],
         })
+    })
+}
+
+/// What a process did that has gone; of several with the same pid the last one counts.
+fn stats_of_gone(asked: &Asked, pid: c_uint) -> Result<AccountingStats, Code> {
+    let ended = asked.machine.ended(asked.card);
+    let gone = ended.iter().find(|gone| gone.host_pid == pid).ok_or(Code::NOT_FOUND)?;
+    Ok(AccountingStats {
+        gpu_utilization: gone.gpu_percent,
+        memory_utilization: gone.memory_percent,
+        max_memory_usage: gone.most_bytes,
+        time: gone.ended_at.saturating_sub(gone.attached_at) / 1_000_000,
+        start_time: asked.machine.clock().stamp_us(gone.attached_at),
+        is_running: 0,
+        reserved: [0; 5],
     })
 }
 

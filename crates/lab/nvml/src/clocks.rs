@@ -65,6 +65,71 @@ fn clock_of(kind: c_uint, sm_mhz: c_uint, memory_mhz: c_uint) -> Result<c_uint, 
     }
 }
 
+/// A clock in MHz: 0 now, 1 as set, 2 as it would be without a setting, 3 the highest that can be set.
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn nvmlDeviceGetClock(
+    device: Device,
+    kind: c_uint,
+    which: c_uint,
+    clock: Out<c_uint>,
+) -> Code {
+    card_call("nvmlDeviceGetClock", device, |asked| {
+        let view = asked.look();
+        let clocks = &asked.card.profile.clocks;
+        clock.put(match which {
+            0 => clock_of(kind, view.sm_mhz, view.memory_mhz)?,
+            1 => clock_of(kind, asked.card.clock_limit_mhz, clocks.memory)?,
+            2 | 3 => highest_clock(asked, kind)?,
+            _ => return Err(Code::INVALID_ARGUMENT),
+        })
+    })
+}
+
+/// Clock that programs get unless it is limited, in MHz.
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn nvmlDeviceGetApplicationsClock(
+    device: Device,
+    kind: c_uint,
+    clock: Out<c_uint>,
+) -> Code {
+    card_call("nvmlDeviceGetApplicationsClock", device, |asked| {
+        clock.put(clock_of(kind, asked.card.clock_limit_mhz, asked.card.profile.clocks.memory)?)
+    })
+}
+
+/// Clock that programs get where nobody limits it, in MHz.
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn nvmlDeviceGetDefaultApplicationsClock(
+    device: Device,
+    kind: c_uint,
+    clock: Out<c_uint>,
+) -> Code {
+    card_call("nvmlDeviceGetDefaultApplicationsClock", device, |asked| clock.put(highest_clock(asked, kind)?))
+}
+
+/// Lowest and highest clock of a performance state, in MHz.
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn nvmlDeviceGetMinMaxClockOfPState(
+    device: Device,
+    kind: c_uint,
+    state: c_uint,
+    lowest: Out<c_uint>,
+    highest: Out<c_uint>,
+) -> Code {
+    card_call("nvmlDeviceGetMinMaxClockOfPState", device, |asked| {
+        let profile = asked.card.profile;
+        let (states, clocks) = (&profile.states, &profile.clocks);
+        if ![states.idle, states.context, states.busy].contains(&state) {
+            return Err(Code::NOT_SUPPORTED);
+        }
+        let is_slow = state >= 5;
+        let (sm, memory) =
+            if is_slow { (clocks.idle, clocks.memory_idle) } else { (clocks.maximum, clocks.memory) };
+        lowest.put(clock_of(kind, clocks.idle, memory)?)?;
+        highest.put(clock_of(kind, sm, memory)?)
+    })
+}
+
 /// Performance state, 0 fastest.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn nvmlDeviceGetPerformanceState(device: Device, state: Out<c_uint>) -> Code {
@@ -143,11 +208,16 @@ pub(crate) fn policy_ns(view: &CardView, policy: c_uint) -> Result<u64, Code> {
     const TOTAL_BASE_CLOCKS: c_uint = 11;
     match policy {
         POWER => Ok(reason_ns(view, Reasons::SW_POWER_CAP)),
+        SYNC_BOOST => Ok(reason_ns(view, Reasons::SYNC_BOOST)),
+        // What the hardware slowed down for another reason than heat.
+        BOARD_LIMIT => {
+            Ok(reason_ns(view, Reasons::HW_SLOWDOWN).saturating_sub(reason_ns(view, Reasons::HW_THERMAL)))
+        }
         THERMAL => Ok(reason_ns(view, Reasons::SW_THERMAL).max(reason_ns(view, Reasons::HW_THERMAL))),
         LOW_UTILIZATION => Ok(reason_ns(view, Reasons::GPU_IDLE)),
         TOTAL_APPLICATION_CLOCKS => Ok(reason_ns(view, Reasons::APPLICATIONS_CLOCKS)),
         TOTAL_BASE_CLOCKS => Ok(view.below_base_ns),
-        SYNC_BOOST | BOARD_LIMIT | RELIABILITY => Ok(0),
+        RELIABILITY => Ok(0),
         _ => Err(Code::INVALID_ARGUMENT),
     }
 }

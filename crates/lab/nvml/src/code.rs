@@ -27,8 +27,16 @@ impl Code {
     pub(crate) const INSUFFICIENT_SIZE: Self = Self(7);
     /// The kernel module is not loaded.
     pub(crate) const DRIVER_NOT_LOADED: Self = Self(9);
+    /// Nothing happened in time.
+    pub(crate) const TIMEOUT: Self = Self(10);
+    /// The checksum of the `InfoROM` is wrong.
+    pub(crate) const CORRUPTED_INFOROM: Self = Self(14);
     /// The card fell off the bus.
     pub(crate) const GPU_IS_LOST: Self = Self(15);
+    /// Somebody else uses the card.
+    pub(crate) const IN_USE: Self = Self(19);
+    /// There are no data yet.
+    pub(crate) const NO_DATA: Self = Self(21);
     /// The version word of a structure is not known.
     pub(crate) const ARGUMENT_VERSION_MISMATCH: Self = Self(25);
     /// Anything else.

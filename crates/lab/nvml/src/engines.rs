@@ -8,6 +8,7 @@ use gpuwhy_lab::cards::CardSample;
 use crate::Code;
 use crate::abi::{Sample, Utilization, VALUE_UNSIGNED_INT, Value};
 use crate::device::Device;
+use crate::instances::refuse_cut;
 use crate::pointer::Out;
 use crate::session::{Asked, card_call};
 
@@ -32,6 +33,7 @@ pub(crate) extern "C" fn nvmlDeviceGetUtilizationRates(
     utilization: Out<Utilization>,
 ) -> Code {
     card_call("nvmlDeviceGetUtilizationRates", device, |asked| {
+        refuse_cut(asked)?;
         let view = asked.look();
         utilization.put(Utilization { gpu: view.gpu_percent, memory: view.memory_percent })
     })
@@ -45,6 +47,7 @@ pub(crate) extern "C" fn nvmlDeviceGetEncoderUtilization(
     period_us: Out<c_uint>,
 ) -> Code {
     card_call("nvmlDeviceGetEncoderUtilization", device, |asked| {
+        refuse_cut(asked)?;
         utilization.put(0)?;
         period_us.put(period(asked))
     })
@@ -58,6 +61,7 @@ pub(crate) extern "C" fn nvmlDeviceGetDecoderUtilization(
     period_us: Out<c_uint>,
 ) -> Code {
     card_call("nvmlDeviceGetDecoderUtilization", device, |asked| {
+        refuse_cut(asked)?;
         utilization.put(0)?;
         period_us.put(period(asked))
     })
@@ -84,6 +88,9 @@ pub(crate) extern "C" fn nvmlDeviceGetSamples(
         }
         if kind > sampling::MEMORY_CLOCK {
             return Err(Code::NOT_SUPPORTED);
+        }
+        if matches!(kind, sampling::GPU_UTILIZATION..=sampling::DECODER) {
+            refuse_cut(asked)?;
         }
         let found = newer_samples(asked, kind, last_seen_us);
         if found.is_empty() {

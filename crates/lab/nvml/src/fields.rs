@@ -4,7 +4,6 @@
 use std::ffi::{c_int, c_uint};
 use std::time::Instant;
 
-use gpuwhy_lab::board::Ecc;
 use gpuwhy_lab::cards::{CardView, Reasons};
 use gpuwhy_lab::state::Clock;
 
@@ -13,14 +12,15 @@ use crate::abi::{FieldValue, VALUE_SIGNED_INT, VALUE_UNSIGNED_INT, VALUE_UNSIGNE
 use crate::clocks::{policy_ns, reason_ns};
 use crate::device::Device;
 use crate::pointer::Out;
-use crate::power::milliwatts;
+use crate::power::{milliwatts, reading};
 use crate::session::{Asked, card_call};
+use crate::{health_fields, nvlink_fields};
 
 /// Highest field id that is known to the bindings.
 const HIGHEST_FIELD: c_uint = 307;
 
 /// A figure with the type in which NVML reports it.
-enum Figure {
+pub(crate) enum Figure {
     UnsignedInt(c_uint),
     UnsignedLongLong(u64),
     SignedInt(c_int),
@@ -49,7 +49,7 @@ pub(crate) extern "C" fn nvmlDeviceGetFieldValues(
 
 fn answer(asked: &Asked, view: &CardView, question: FieldValue) -> FieldValue {
     let started = Instant::now();
-    let figure = figure(asked, view, question.field_id);
+    let figure = figure(asked, view, question.field_id, question.scope_id);
     let (nvml_return, value_type, value) = match figure {
         Ok(Figure::UnsignedInt(value)) => (Code::SUCCESS, VALUE_UNSIGNED_INT, u64::from(value)),
         Ok(Figure::UnsignedLongLong(value)) => (Code::SUCCESS, VALUE_UNSIGNED_LONG_LONG, value),
@@ -66,38 +66,25 @@ fn answer(asked: &Asked, view: &CardView, question: FieldValue) -> FieldValue {
     }
 }
 
-fn figure(asked: &Asked, view: &CardView, field: c_uint) -> Result<Figure, Code> {
+fn figure(asked: &Asked, view: &CardView, field: c_uint, scope: c_uint) -> Result<Figure, Code> {
     use Figure::{SignedInt, UnsignedInt, UnsignedLongLong};
+    if let Some(figure) = nvlink_fields::figure(asked, field, scope) {
+        return figure;
+    }
+    if let Some(figure) = health_fields::figure(asked, field) {
+        return figure;
+    }
     let card = asked.card;
     let profile = card.profile;
-    let setting = &card.setting;
-    let has_ecc = profile.ecc != Ecc::None;
-    let retires_pages = profile.ecc == Ecc::PageRetirement;
-    let remaps_rows = profile.ecc == Ecc::RowRemapping;
     let heat = &profile.heat;
     match field {
-        // ECC mode, now and after the next reboot.
-        1 | 2 if has_ecc => Ok(UnsignedInt(1)),
-        // Errors since the driver was loaded, and ever: corrected, uncorrected.
-        3 | 5 if has_ecc => Ok(UnsignedLongLong(setting.ecc_correctable)),
-        4 | 6 if has_ecc => Ok(UnsignedLongLong(setting.ecc_uncorrectable)),
-        // Retired pages: after corrected errors, after uncorrected ones, waiting.
-        29 if retires_pages => Ok(UnsignedLongLong(0)),
-        30 if retires_pages => Ok(UnsignedLongLong(setting.remapped_rows)),
-        31 if retires_pages => Ok(UnsignedInt(c_uint::from(setting.remap_pending))),
         // Nanoseconds by policy; 80 and 81 are policies 10 and 11.
         74..=79 => policy_ns(view, field - 74).map(UnsignedLongLong),
         80 | 81 => policy_ns(view, field - 70).map(UnsignedLongLong),
         82 => view.memory_temperature_c.map(UnsignedInt).ok_or(Code::NOT_SUPPORTED),
         83 => Ok(UnsignedLongLong(view.energy_mj)),
-        94 => Ok(UnsignedInt(c_uint::try_from(view.replays).unwrap_or(c_uint::MAX))),
-        // Replaced rows: after corrected errors, after uncorrected ones, waiting, failed.
-        142 if remaps_rows => Ok(UnsignedInt(0)),
-        143 if remaps_rows => Ok(UnsignedInt(c_uint::try_from(setting.remapped_rows).unwrap_or(c_uint::MAX))),
-        144 if remaps_rows => Ok(UnsignedInt(c_uint::from(setting.remap_pending))),
-        145 if remaps_rows => Ok(UnsignedInt(c_uint::from(setting.remap_failed))),
-        185 => Ok(UnsignedInt(view.milliwatts)),
-        186 => Ok(UnsignedInt(view.instant_milliwatts)),
+        185 => reading(asked, view.milliwatts).map(UnsignedInt),
+        186 => reading(asked, view.instant_milliwatts).map(UnsignedInt),
         187 => Ok(UnsignedInt(milliwatts(profile.power.minimum))),
         188 => Ok(UnsignedInt(milliwatts(profile.power.maximum))),
         189 => Ok(UnsignedInt(milliwatts(profile.power.default))),

@@ -1,29 +1,34 @@
 //! What a card is: names, numbers and places that do not change.
 #![expect(unsafe_code, reason = "exports the C ABI")]
 
-use std::ffi::{c_char, c_int, c_uint, c_ulong};
+use std::ffi::{c_char, c_int, c_uint};
 
-use gpuwhy_lab::board::{Architecture, Brand, Card};
+use gpuwhy_lab::board::{Architecture, Brand, Card, Ecc};
 
 use crate::Code;
 use crate::abi::PciInfo;
 use crate::device::Device;
 use crate::pointer::{Out, Text};
-use crate::session::{call, card_call, identity_call};
+use crate::session::{any_identity_call, card_call, identity_call};
 
 /// PCI vendor NVIDIA.
-const VENDOR: c_uint = 0x10DE;
+pub(crate) const VENDOR: c_uint = 0x10DE;
 
 /// Marketing name.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn nvmlDeviceGetName(device: Device, name: Text, length: c_uint) -> Code {
-    identity_call("nvmlDeviceGetName", device, |asked| name.put(&asked.card.profile.name, length))
+    any_identity_call("nvmlDeviceGetName", device, |asked| match asked.cut() {
+        Some(cut) => name.put(&format!("{} MIG {}", asked.card.profile.name, cut.profile), length),
+        None => name.put(&asked.card.profile.name, length),
+    })
 }
 
-/// `GPU-…` name.
+/// `GPU-…` or `MIG-…` name.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn nvmlDeviceGetUUID(device: Device, uuid: Text, length: c_uint) -> Code {
-    identity_call("nvmlDeviceGetUUID", device, |asked| uuid.put(&asked.card.uuid, length))
+    any_identity_call("nvmlDeviceGetUUID", device, |asked| {
+        uuid.put(asked.cut().map_or(&asked.card.uuid, |cut| &cut.uuid), length)
+    })
 }
 
 /// Serial number; consumer cards have none.
@@ -41,7 +46,7 @@ pub(crate) extern "C" fn nvmlDeviceGetSerial(device: Device, serial: Text, lengt
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn nvmlDeviceGetIndex(device: Device, index: Out<c_uint>) -> Code {
     identity_call("nvmlDeviceGetIndex", device, |asked| {
-        let before = asked.machine.board().cards.iter().take(asked.card.index);
+        let before = (0..asked.card.index).filter_map(|index| asked.machine.card(index));
         index.put(count(before.filter(|card| !card.setting.missing).count()))
     })
 }
@@ -128,7 +133,7 @@ pub(crate) extern "C" fn nvmlDeviceGetPciInfo_v3(device: Device, pci: Out<PciInf
     identity_call("nvmlDeviceGetPciInfo_v3", device, |asked| pci.put(pci_info(asked.card)))
 }
 
-fn pci_info(card: &Card) -> PciInfo {
+pub(crate) fn pci_info(card: &Card) -> PciInfo {
     PciInfo {
         bus_id_legacy: letters(&card.pci_address().to_uppercase()),
         domain: 0,
@@ -141,7 +146,7 @@ fn pci_info(card: &Card) -> PciInfo {
 }
 
 /// A text in a fixed buffer, cut so that its NUL fits.
-fn letters<const LENGTH: usize>(text: &str) -> [c_char; LENGTH] {
+pub(crate) fn letters<const LENGTH: usize>(text: &str) -> [c_char; LENGTH] {
     let mut buffer = [0; LENGTH];
     for (place, byte) in buffer.iter_mut().take(LENGTH - 1).zip(text.bytes()) {
         *place = byte.cast_signed();
@@ -149,68 +154,92 @@ fn letters<const LENGTH: usize>(text: &str) -> [c_char; LENGTH] {
     buffer
 }
 
-/// How far two cards are apart: two halves of the board hang on two sockets.
+/// Whether several cards share one printed board.
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn nvmlDeviceGetTopologyCommonAncestor(
+pub(crate) extern "C" fn nvmlDeviceGetMultiGpuBoard(device: Device, multiple: Out<c_uint>) -> Code {
+    identity_call("nvmlDeviceGetMultiGpuBoard", device, |_| multiple.put(0))
+}
+
+/// Number of the printed board.
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn nvmlDeviceGetBoardId(device: Device, id: Out<c_uint>) -> Code {
+    identity_call("nvmlDeviceGetBoardId", device, |asked| id.put(c_uint::from(asked.card.pci_bus) << 8))
+}
+
+/// Whether the system firmware of the card runs, and whether it does so by default; cards before Turing have
+/// none.
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn nvmlDeviceGetGspFirmwareMode(
     device: Device,
-    other: Device,
-    level: Out<c_uint>,
+    is_on: Out<c_uint>,
+    is_default: Out<c_uint>,
 ) -> Code {
-    card_call("nvmlDeviceGetTopologyCommonAncestor", device, |asked| {
-        const SAME_CARD: c_uint = 0;
-        const SAME_SOCKET: c_uint = 40;
-        const OTHER_SOCKET: c_uint = 50;
-        let cards = asked.machine.board().cards.len();
-        let other = other.index().filter(|index| *index < cards).ok_or(Code::INVALID_ARGUMENT)?;
-        let socket = |index: usize| index * 2 / cards;
-        level.put(if other == asked.card.index {
-            SAME_CARD
-        } else if socket(other) == socket(asked.card.index) {
-            SAME_SOCKET
-        } else {
-            OTHER_SOCKET
-        })
+    identity_call("nvmlDeviceGetGspFirmwareMode", device, |asked| {
+        require_firmware(asked.card)?;
+        is_on.put(1)?;
+        is_default.put(1)
     })
 }
 
-/// Processors near the card: all that the machine has.
+/// Version of the system firmware: that of the driver. The buffer has room for 64 bytes.
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn nvmlDeviceGetCpuAffinity(device: Device, words: c_uint, set: Out<c_ulong>) -> Code {
-    card_call("nvmlDeviceGetCpuAffinity", device, |_| {
-        let processors = processor_count().ok_or(Code::UNKNOWN)?;
-        let bits = c_ulong::BITS;
-        if words == 0 || processors > words * bits {
-            return Err(Code::INSUFFICIENT_SIZE);
-        }
-        for word in 0..words {
-            let in_word = processors.saturating_sub(word * bits).min(bits);
-            let mask = if in_word == bits { c_ulong::MAX } else { (1 << in_word) - 1 };
-            set.at(word as usize).put(mask)?;
-        }
-        Ok(())
+pub(crate) extern "C" fn nvmlDeviceGetGspFirmwareVersion(device: Device, version: Text) -> Code {
+    const ROOM: c_uint = 64;
+    identity_call("nvmlDeviceGetGspFirmwareVersion", device, |asked| {
+        require_firmware(asked.card)?;
+        version.put(&asked.machine.board().driver.version, ROOM)
     })
 }
 
-/// One more than the highest processor number that the kernel lists as present.
-fn processor_count() -> Option<u32> {
-    let list = std::fs::read_to_string("/sys/devices/system/cpu/present").ok()?;
-    let highest: u32 = list.trim().rsplit([',', '-']).next()?.parse().ok()?;
-    Some(highest + 1)
+fn require_firmware(card: &Card) -> Result<(), Code> {
+    if card.profile.architecture < Architecture::Turing { Err(Code::NOT_SUPPORTED) } else { Ok(()) }
 }
 
-/// Whether two handles mean cards on one printed board.
+/// Version of the image in the `InfoROM`.
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn nvmlDeviceOnSameBoard(device: Device, other: Device, same: Out<c_int>) -> Code {
-    call("nvmlDeviceOnSameBoard", |session| {
-        let (Some(one), Some(two)) = (device.index(), other.index()) else {
-            return Err(Code::INVALID_ARGUMENT);
-        };
-        let cards = session.board().cards.len();
-        if one >= cards || two >= cards {
-            return Err(Code::INVALID_ARGUMENT);
-        }
-        same.put(c_int::from(one == two))
+pub(crate) extern "C" fn nvmlDeviceGetInforomImageVersion(
+    device: Device,
+    version: Text,
+    length: c_uint,
+) -> Code {
+    card_call("nvmlDeviceGetInforomImageVersion", device, |asked| {
+        require_inforom(asked.card)?;
+        let profile = asked.card.profile;
+        version.put(&format!("G{}.0200.00.05", 100 + (profile.pci_subsystem & 0x3FF)), length)
     })
+}
+
+/// Version of one object in the `InfoROM`: 0 board, 1 memory errors, 2 power.
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn nvmlDeviceGetInforomVersion(
+    device: Device,
+    object: c_uint,
+    version: Text,
+    length: c_uint,
+) -> Code {
+    card_call("nvmlDeviceGetInforomVersion", device, |asked| {
+        require_inforom(asked.card)?;
+        match object {
+            0 => version.put("2.0", length),
+            1 if asked.card.profile.ecc != Ecc::None => version.put("6.16", length),
+            1 | 2 => Err(Code::NOT_SUPPORTED),
+            _ => Err(Code::INVALID_ARGUMENT),
+        }
+    })
+}
+
+/// Checks the `InfoROM`.
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn nvmlDeviceValidateInforom(device: Device) -> Code {
+    card_call("nvmlDeviceValidateInforom", device, |asked| require_inforom(asked.card))
+}
+
+/// Consumer cards have none; one with a wrong checksum does not answer.
+fn require_inforom(card: &Card) -> Result<(), Code> {
+    if card.setting.inforom_corrupt {
+        return Err(Code::CORRUPTED_INFOROM);
+    }
+    if card.profile.brand == Brand::Geforce { Err(Code::NOT_SUPPORTED) } else { Ok(()) }
 }
 
 fn count(value: usize) -> c_uint {

@@ -106,17 +106,23 @@ fn handle_by_index(function: &'static str, index: c_uint, device: Out<Device>) -
     call(function, |session| {
         let cards = session.enumerated();
         let card = cards.get(index as usize).ok_or(Code::INVALID_ARGUMENT)?;
-        device.put(session.handle(function, Some(card))?)
+        device.put(session.handle(function, Some(card.index))?)
     })
 }
 
-/// Handle of the card with a UUID.
+/// Handle of the card or MIG instance with a UUID.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn nvmlDeviceGetHandleByUUID(uuid: Given, device: Out<Device>) -> Code {
     call("nvmlDeviceGetHandleByUUID", |session| {
         let uuid = uuid.get()?;
         let cards = session.enumerated();
-        let card = cards.iter().find(|card| card.uuid == uuid);
+        for card in &cards {
+            let cut = card.instances.iter().position(|instance| instance.uuid == uuid);
+            if let Some(handle) = cut.and_then(|position| Device::of_instance(card.index, position)) {
+                return device.put(handle);
+            }
+        }
+        let card = cards.iter().find(|card| card.uuid == uuid).map(|card| card.index);
         device.put(session.handle("nvmlDeviceGetHandleByUUID", card)?)
     })
 }
@@ -127,7 +133,7 @@ pub(crate) extern "C" fn nvmlDeviceGetHandleBySerial(serial: Given, device: Out<
     call("nvmlDeviceGetHandleBySerial", |session| {
         let serial = serial.get()?;
         let cards = session.enumerated();
-        let card = cards.iter().find(|card| card.serial == serial);
+        let card = cards.iter().find(|card| card.serial == serial).map(|card| card.index);
         device.put(session.handle("nvmlDeviceGetHandleBySerial", card)?)
     })
 }
@@ -148,7 +154,7 @@ fn handle_by_bus_id(function: &'static str, bus_id: Given, device: Out<Device>) 
     call(function, |session| {
         let bus = parse_bus(&bus_id.get()?).ok_or(Code::INVALID_ARGUMENT)?;
         let cards = session.enumerated();
-        let card = cards.iter().find(|card| card.pci_bus == bus);
+        let card = cards.iter().find(|card| card.pci_bus == bus).map(|card| card.index);
         device.put(session.handle(function, card)?)
     })
 }

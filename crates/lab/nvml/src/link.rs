@@ -50,7 +50,7 @@ pub(crate) extern "C" fn nvmlDeviceGetGpuMaxPcieLinkGeneration(
     generation: Out<c_uint>,
 ) -> Code {
     card_call("nvmlDeviceGetGpuMaxPcieLinkGeneration", device, |asked| {
-        generation.put(asked.card.profile.pcie.generation)
+        generation.put(asked.card.pcie_card_generation)
     })
 }
 
@@ -81,10 +81,35 @@ pub(crate) extern "C" fn nvmlDeviceGetPcieThroughput(
     })
 }
 
+/// Speed of the link at this moment in megabits per second and lane.
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn nvmlDeviceGetPcieSpeed(device: Device, speed: Out<c_uint>) -> Code {
+    card_call("nvmlDeviceGetPcieSpeed", device, |asked| speed.put(megabits(asked.look().link_generation)))
+}
+
+/// Highest speed of the link: 1 for 2.5, 2 for 5, 3 for 8, 4 for 16, 5 for 32, 6 for 64 gigabits per second and
+/// lane.
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn nvmlDeviceGetPcieLinkMaxSpeed(device: Device, speed: Out<c_uint>) -> Code {
+    card_call("nvmlDeviceGetPcieLinkMaxSpeed", device, |asked| speed.put(asked.card.pcie_generation))
+}
+
+fn megabits(generation: c_uint) -> c_uint {
+    match generation {
+        0 | 1 => 2_500,
+        2 => 5_000,
+        3 => 8_000,
+        4 => 16_000,
+        5 => 32_000,
+        _ => 64_000,
+    }
+}
+
 /// Replays since the box came up.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn nvmlDeviceGetPcieReplayCounter(device: Device, replays: Out<c_uint>) -> Code {
     card_call("nvmlDeviceGetPcieReplayCounter", device, |asked| {
-        replays.put(c_uint::try_from(asked.look().replays).unwrap_or(c_uint::MAX))
+        let counted = asked.machine.pcie_counters(asked.card).replays;
+        replays.put(c_uint::try_from(counted).unwrap_or(c_uint::MAX))
     })
 }

@@ -12,7 +12,7 @@ use crate::session::card_call;
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn nvmlDeviceGetPersistenceMode(device: Device, mode: Out<c_uint>) -> Code {
     card_call("nvmlDeviceGetPersistenceMode", device, |asked| {
-        mode.put(c_uint::from(asked.machine.board().driver.persistence))
+        mode.put(c_uint::from(asked.machine.has_persistence()))
     })
 }
 

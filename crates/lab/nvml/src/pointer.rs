@@ -49,6 +49,16 @@ impl<T: Copy> Out<T> {
         Self(self.0.wrapping_add(index))
     }
 
+    /// The structure that begins with this value.
+    pub(crate) fn whole<Whole>(self) -> Out<Whole> {
+        Out(self.0.cast())
+    }
+
+    /// The place right behind this value, where something else begins.
+    pub(crate) fn behind<Next>(self) -> Out<Next> {
+        Out(self.0.wrapping_add(1).cast())
+    }
+
     /// Writes an array for which the caller has room.
     pub(crate) fn put_array(self, values: &[T]) -> Answer {
         for (index, value) in values.iter().enumerate() {

@@ -6,12 +6,17 @@ use std::ffi::{c_uint, c_ulonglong};
 use crate::Code;
 use crate::device::Device;
 use crate::pointer::Out;
-use crate::session::card_call;
+use crate::session::{Asked, card_call};
+
+/// A reading of the power sensor, unless the sensor fails.
+pub(crate) fn reading(asked: &Asked, milliwatts: c_uint) -> Result<c_uint, Code> {
+    if asked.card.setting.power_readings_fail { Err(Code::UNKNOWN) } else { Ok(milliwatts) }
+}
 
 /// Power as the sensor reports it, in milliwatts.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn nvmlDeviceGetPowerUsage(device: Device, power: Out<c_uint>) -> Code {
-    card_call("nvmlDeviceGetPowerUsage", device, |asked| power.put(asked.look().milliwatts))
+    card_call("nvmlDeviceGetPowerUsage", device, |asked| power.put(reading(asked, asked.look().milliwatts)?))
 }
 
 /// Limit that was set, in milliwatts.
@@ -52,6 +57,12 @@ pub(crate) extern "C" fn nvmlDeviceGetPowerManagementLimitConstraints(
         lowest.put(milliwatts(asked.card.profile.power.minimum))?;
         highest.put(milliwatts(asked.card.profile.power.maximum))
     })
+}
+
+/// Whether power is limited at all.
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn nvmlDeviceGetPowerManagementMode(device: Device, mode: Out<c_uint>) -> Code {
+    card_call("nvmlDeviceGetPowerManagementMode", device, |_| mode.put(1))
 }
 
 /// Energy since the box came up, in millijoules.

@@ -12,8 +12,9 @@ use crate::abi::{
     ProcessUtilizationSample, ProcessesUtilizationInfo, version_word,
 };
 use crate::device::Device;
+use crate::instances::refuse_cut;
 use crate::pointer::{Out, Rows};
-use crate::session::{Asked, card_call};
+use crate::session::{Asked, any_call, card_call};
 
 /// Version word of `nvmlProcessDetailList_v1_t`.
 const DETAIL_LIST_V1: c_uint = version_word::<ProcessDetailList>(1);
@@ -128,7 +129,7 @@ pub(crate) extern "C" fn nvmlDeviceGetRunningProcessDetailList(
     device: Device,
     list: Out<ProcessDetailList>,
 ) -> Code {
-    card_call("nvmlDeviceGetRunningProcessDetailList", device, |asked| {
+    any_call("nvmlDeviceGetRunningProcessDetailList", device, |asked| {
         let question = list.get()?;
         if question.version != DETAIL_LIST_V1 {
             return Err(Code::ARGUMENT_VERSION_MISMATCH);
@@ -144,8 +145,8 @@ pub(crate) extern "C" fn nvmlDeviceGetRunningProcessDetailList(
             .map(|client| ProcessDetail {
                 pid: client.host_pid,
                 used_gpu_memory: memory(asked, client),
-                gpu_instance_id: NO_INSTANCE,
-                compute_instance_id: NO_INSTANCE,
+                gpu_instance_id: instance_ids(asked, client)[0],
+                compute_instance_id: instance_ids(asked, client)[1],
                 used_gpu_cc_protected_memory: NONE_PROTECTED,
             })
             .collect();
@@ -165,7 +166,7 @@ fn short_list(
     count: Out<c_uint>,
     rows: Out<ProcessInfoV1>,
 ) -> Code {
-    card_call(function, device, |asked| {
+    any_call(function, device, |asked| {
         let found: Vec<ProcessInfoV1> = processes(asked, list)
             .iter()
             .map(|client| ProcessInfoV1 { pid: client.host_pid, used_gpu_memory: memory(asked, client) })
@@ -175,12 +176,13 @@ fn short_list(
 }
 
 fn long_list(function: &'static str, device: Device, list: List, count: Out<c_uint>, rows: Rows) -> Code {
-    card_call(function, device, |asked| {
+    any_call(function, device, |asked| {
         let words = asked.machine.board().driver.process_row_bytes / size_of::<u64>();
         let found: Vec<Vec<u64>> = processes(asked, list)
             .iter()
             .map(|client| {
-                let instances = (u64::from(NO_INSTANCE) << 32) | u64::from(NO_INSTANCE);
+                let [gpu_instance, compute_instance] = instance_ids(asked, client);
+                let instances = (u64::from(compute_instance) << 32) | u64::from(gpu_instance);
                 let row = [u64::from(client.host_pid), memory(asked, client), instances, NONE_PROTECTED];
                 row[..words.min(row.len())].to_vec()
             })
@@ -198,12 +200,19 @@ fn long_list(function: &'static str, device: Device, list: List, count: Out<c_ui
 
 fn processes(asked: &Asked, list: List) -> Vec<ClientView> {
     let mut clients = asked.machine.clients(asked.card);
+    clients.retain(|client| asked.instance.is_none() || client.instance == asked.instance);
     clients.retain(|client| match list {
         List::Compute => client.kind == UsageKind::Compute,
         List::Graphics => client.kind == UsageKind::Graphics,
         List::Mps => false,
     });
     clients
+}
+
+/// Ids of the GPU instance and the compute instance that a client uses.
+fn instance_ids(asked: &Asked, client: &ClientView) -> [c_uint; 2] {
+    let cut = client.instance.and_then(|position| asked.card.instances.get(position));
+    cut.map_or([NO_INSTANCE; 2], |cut| [cut.gpu_instance, 0])
 }
 
 fn memory(asked: &Asked, client: &ClientView) -> u64 {
@@ -267,6 +276,7 @@ pub(crate) extern "C" fn nvmlDeviceGetProcessesUtilizationInfo(
 }
 
 fn newer_samples(asked: &Asked, last_seen_us: u64) -> Result<Vec<ProcessSample>, Code> {
+    refuse_cut(asked)?;
     let clock = asked.machine.clock();
     let found = asked.machine.process_samples(asked.card, clock.of_stamp_us(last_seen_us));
     if found.is_empty() { Err(Code::NOT_FOUND) } else { Ok(found) }

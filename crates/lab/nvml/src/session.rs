@@ -1,12 +1,15 @@
 //! The one place through which every call goes: initialised or not, which card, which fault.
 
+use std::borrow::Cow;
+use std::ffi::c_uint;
 use std::fs::File;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use gpuwhy_lab::board::{Board, BoxDirectory, Card, Fault, Hang};
+use gpuwhy_lab::board::{Board, BoxDirectory, Card, Fault, Hang, Instance};
 use gpuwhy_lab::cards::{CardView, Machine};
+use gpuwhy_lab::stand_in;
 use gpuwhy_lab::state::{Clock, State};
 
 use crate::code::{Answer, Code};
@@ -43,14 +46,21 @@ static LIBRARY: Mutex<Library> = Mutex::new(Library { faults: None, session: Non
 pub(crate) struct Asked<'a> {
     /// The box.
     pub(crate) machine: &'a Machine,
-    /// The card.
+    /// The card, or the card of the instance.
     pub(crate) card: &'a Card,
+    /// The MIG instance that is asked about, by its place on the card.
+    pub(crate) instance: Option<usize>,
 }
 
 impl Asked<'_> {
     /// The card at this moment.
     pub(crate) fn look(&self) -> CardView {
         self.machine.look(self.card)
+    }
+
+    /// The MIG instance that is asked about.
+    pub(crate) fn cut(&self) -> Option<&Instance> {
+        self.instance.and_then(|position| self.card.instances.get(position))
     }
 }
 
@@ -99,28 +109,55 @@ pub(crate) fn call(function: &'static str, body: impl FnOnce(&Session) -> Answer
     }))
 }
 
-/// Answers a call about a card; a card that is lost does not answer.
+/// Answers a call about a card; a card that is lost does not answer, and a MIG instance has no such thing.
 pub(crate) fn card_call(function: &'static str, device: Device, body: impl FnOnce(&Asked) -> Answer) -> Code {
     identity_call(function, device, |asked| {
-        if asked.machine.is_lost(asked.card) {
-            return Err(Code::GPU_IS_LOST);
-        }
+        refuse_lost(asked)?;
         body(asked)
     })
 }
 
-/// Answers a call about what the library remembers of a card, lost or not.
+/// Answers a call about what the library remembers of a card, lost or not; not of a MIG instance.
 pub(crate) fn identity_call(
     function: &'static str,
     device: Device,
     body: impl FnOnce(&Asked) -> Answer,
 ) -> Code {
+    any_identity_call(function, device, |asked| {
+        if asked.instance.is_some() {
+            return Err(Code::NOT_SUPPORTED);
+        }
+        body(asked)
+    })
+}
+
+/// Answers a call about a card or a MIG instance; a card that is lost does not answer.
+pub(crate) fn any_call(function: &'static str, device: Device, body: impl FnOnce(&Asked) -> Answer) -> Code {
+    any_identity_call(function, device, |asked| {
+        refuse_lost(asked)?;
+        body(asked)
+    })
+}
+
+/// Answers a call about what the library remembers of a card or a MIG instance, lost or not.
+pub(crate) fn any_identity_call(
+    function: &'static str,
+    device: Device,
+    body: impl FnOnce(&Asked) -> Answer,
+) -> Code {
     Code::of(session().and_then(|session| {
-        let index = device.index().ok_or(Code::INVALID_ARGUMENT)?;
-        let card = session.machine.card(index).ok_or(Code::INVALID_ARGUMENT)?;
-        session.faults.apply(function, Some(index))?;
-        body(&Asked { machine: &session.machine, card })
+        let place = device.place().ok_or(Code::INVALID_ARGUMENT)?;
+        let card = session.machine.card(place.card).ok_or(Code::INVALID_ARGUMENT)?;
+        if place.instance.is_some_and(|instance| instance >= card.instances.len()) {
+            return Err(Code::INVALID_ARGUMENT);
+        }
+        session.faults.apply(function, Some(place.card))?;
+        body(&Asked { machine: &session.machine, card: &card, instance: place.instance })
     }))
+}
+
+fn refuse_lost(asked: &Asked) -> Answer {
+    if asked.machine.is_lost(asked.card) { Err(Code::GPU_IS_LOST) } else { Ok(()) }
 }
 
 impl Session {
@@ -129,16 +166,22 @@ impl Session {
         self.machine.board()
     }
 
-    /// The cards that the driver enumerates, in NVML's order.
-    pub(crate) fn enumerated(&self) -> Vec<&Card> {
-        self.board().cards.iter().filter(|card| !card.setting.missing).collect()
+    /// The box.
+    pub(crate) fn machine(&self) -> &Machine {
+        &self.machine
     }
 
-    /// The handle of a card, unless the card is lost or a fault concerns the call.
-    pub(crate) fn handle(&self, function: &'static str, card: Option<&&Card>) -> Result<Device, Code> {
-        let card = card.ok_or(Code::NOT_FOUND)?;
+    /// The cards that the driver enumerates, in NVML's order.
+    pub(crate) fn enumerated(&self) -> Vec<Cow<'_, Card>> {
+        let cards = 0..self.board().cards.len();
+        cards.filter_map(|index| self.machine.card(index)).filter(|card| !card.setting.missing).collect()
+    }
+
+    /// The handle of the card at `index` of the board, unless the card is lost or a fault concerns the call.
+    pub(crate) fn handle(&self, function: &'static str, index: Option<usize>) -> Result<Device, Code> {
+        let card = index.and_then(|index| self.machine.card(index)).ok_or(Code::NOT_FOUND)?;
         self.faults.apply_to_card(function, card.index)?;
-        if self.machine.is_lost(card) {
+        if self.machine.is_lost(&card) {
             return Err(Code::GPU_IS_LOST);
         }
         Device::of(card.index).ok_or(Code::UNKNOWN)
@@ -193,6 +236,14 @@ impl Faults {
             || State::open(&self.directory)
                 .is_ok_and(|state| state.clock().seconds_since_start(Clock::now()) >= fault.after_s)
     }
+}
+
+/// Writes down in the box that somebody wanted to change a card, and what came of it.
+pub(crate) fn record_change(function: &str, card: usize, arguments: &[c_uint], code: Code) {
+    let Some(faults) = lock().faults.clone() else { return };
+    let mut command = vec![function.to_owned(), format!("card={card}")];
+    command.extend(arguments.iter().map(c_uint::to_string));
+    stand_in::record(&faults.directory, &command, i64::from(code.0));
 }
 
 fn session() -> Result<Arc<Session>, Code> {

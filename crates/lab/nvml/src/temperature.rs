@@ -1,4 +1,4 @@
-//! Heat and fans.
+//! Heat.
 #![expect(unsafe_code, reason = "exports the C ABI")]
 
 use std::ffi::{c_int, c_uint};
@@ -67,7 +67,8 @@ pub(crate) extern "C" fn nvmlDeviceGetTemperatureThreshold(
     })
 }
 
-/// Degrees that are left to the highest operating temperature; only newer cards tell.
+/// Degrees that are left to the highest operating temperature of chip or memory, whichever is nearer; only newer
+/// cards tell.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn nvmlDeviceGetMarginTemperature(
     device: Device,
@@ -82,35 +83,13 @@ pub(crate) extern "C" fn nvmlDeviceGetMarginTemperature(
         if !heat.margin {
             return Err(Code::NOT_SUPPORTED);
         }
-        let left = signed(heat.maximum_operating) - signed(asked.look().temperature_c);
+        let view = asked.look();
+        let chip_left = signed(heat.maximum_operating) - signed(view.temperature_c);
+        let memory = heat.memory_maximum.zip(view.memory_temperature_c);
+        let memory_left = memory.map(|(maximum, now)| signed(maximum) - signed(now));
+        let left = memory_left.map_or(chip_left, |memory_left| chip_left.min(memory_left));
         margin.put(MarginTemperature { version, margin_temperature: left })
     })
-}
-
-/// Fan speed in percent.
-#[unsafe(no_mangle)]
-pub(crate) extern "C" fn nvmlDeviceGetFanSpeed(device: Device, speed: Out<c_uint>) -> Code {
-    card_call("nvmlDeviceGetFanSpeed", device, |asked| {
-        speed.put(asked.look().fan_percent.ok_or(Code::NOT_SUPPORTED)?)
-    })
-}
-
-/// Speed of one fan in percent; all fans of a card turn alike.
-#[unsafe(no_mangle)]
-pub(crate) extern "C" fn nvmlDeviceGetFanSpeed_v2(device: Device, fan: c_uint, speed: Out<c_uint>) -> Code {
-    card_call("nvmlDeviceGetFanSpeed_v2", device, |asked| {
-        let percent = asked.look().fan_percent.ok_or(Code::NOT_SUPPORTED)?;
-        if fan >= asked.card.profile.fans {
-            return Err(Code::INVALID_ARGUMENT);
-        }
-        speed.put(percent)
-    })
-}
-
-/// Number of fans.
-#[unsafe(no_mangle)]
-pub(crate) extern "C" fn nvmlDeviceGetNumFans(device: Device, fans: Out<c_uint>) -> Code {
-    card_call("nvmlDeviceGetNumFans", device, |asked| fans.put(asked.card.profile.fans))
 }
 
 fn signed(degrees: c_uint) -> c_int {

@@ -14,59 +14,10 @@ import time
 
 import pynvml as nvml
 
-MIB = 1 << 20
-called = set()
-failures = []
-
-
-def note_lookups():
-    original = nvml._nvmlGetFunctionPointer
-
-    def noting(name):
-        called.add(name)
-        return original(name)
-
-    nvml._nvmlGetFunctionPointer = noting
-
-
-def direct(name):
-    """The function `name` itself, for what the bindings do not wrap."""
-    return nvml._nvmlGetFunctionPointer(name)
-
-
-def equal(what, found, expected):
-    if found != expected:
-        failures.append(f"{what}: found {found!r}, expected {expected!r}")
-
-
-def within(what, found, low, high):
-    if not low <= found <= high:
-        failures.append(f"{what}: found {found!r}, expected {low!r} to {high!r}")
-
-
-def refused(what, code, function, *arguments):
-    try:
-        found = function(*arguments)
-    except nvml.NVMLError as error:
-        equal(what, error.value, code)
-    else:
-        failures.append(f"{what}: found {found!r}, expected error {code}")
-
-
-def wait_until(what, is_so):
-    deadline = time.monotonic() + 10
-    while not is_so():
-        if time.monotonic() > deadline:
-            failures.append(f"waited ten seconds for: {what}")
-            return
-        time.sleep(0.02)
-
-
-def integer(name, *arguments, kind=ctypes.c_uint):
-    """Calls a function whose last parameter takes a number, and returns code and number."""
-    value = kind(0)
-    code = direct(name)(*arguments, ctypes.byref(value))
-    return code, value.value
+import oracle_health
+import oracle_links
+import oracle_work
+from oracle_base import MIB, called, direct, equal, failures, integer, note_lookups, refused, wait_until, within
 
 
 def check_library(board):
@@ -118,6 +69,12 @@ def check_identity(index, handle, card):
     equal("cores", nvml.nvmlDeviceGetNumGpuCores(handle), card["cores"])
     equal("bus width", nvml.nvmlDeviceGetMemoryBusWidth(handle), card["memory_bus_bits"])
     within("vbios length", len(nvml.nvmlDeviceGetVbiosVersion(handle)), 14, 14)
+    equal("one board", nvml.nvmlDeviceGetMultiGpuBoard(handle), 0)
+    equal("board id", nvml.nvmlDeviceGetBoardId(handle), card["bus"] << 8)
+    if card["architecture"] >= nvml.NVML_DEVICE_ARCH_TURING:
+        equal("firmware", nvml.nvmlDeviceGetGspFirmwareMode(handle), [1, 1])
+        equal("firmware version", nvml.nvmlDeviceGetGspFirmwareVersion(handle), card["driver_version"].encode())
+    check_inforom(handle, card)
     old_call = nvml.nvmlPciInfo_t()
     equal("pci info, second version", direct("nvmlDeviceGetPciInfo_v2")(handle, ctypes.byref(old_call)), 0)
     for pci in [nvml.nvmlDeviceGetPciInfo_v3(handle), old_call]:
@@ -132,12 +89,35 @@ def check_identity(index, handle, card):
     equal("processors", bin(mask).count("1"), os.cpu_count())
 
 
+def check_inforom(handle, card):
+    image = nvml.nvmlDeviceGetInforomImageVersion
+    part = nvml.nvmlDeviceGetInforomVersion
+    if card["brand"] == nvml.NVML_BRAND_GEFORCE:
+        expected = nvml.NVML_ERROR_NOT_SUPPORTED
+    elif card["inforom_corrupt"]:
+        expected = nvml.NVML_ERROR_CORRUPTED_INFOROM
+    else:
+        within("image version", len(image(handle)), 14, 16)
+        equal("board object", part(handle, nvml.NVML_INFOROM_OEM), "2.0")
+        refused("power object", nvml.NVML_ERROR_NOT_SUPPORTED, part, handle, nvml.NVML_INFOROM_POWER)
+        nvml.nvmlDeviceValidateInforom(handle)
+        return
+    refused("image version", expected, image, handle)
+    refused("object version", expected, part, handle, 0)
+    refused("inforom", expected, nvml.nvmlDeviceValidateInforom, handle)
+
+
 def check_neighbours():
     handles = [nvml.nvmlDeviceGetHandleByIndex(index) for index in range(3)]
     ancestor = nvml.nvmlDeviceGetTopologyCommonAncestor
     equal("topology of one card", ancestor(handles[0], handles[0]), nvml.NVML_TOPOLOGY_INTERNAL)
     equal("topology of one socket", ancestor(handles[0], handles[1]), nvml.NVML_TOPOLOGY_NODE)
     equal("topology of two sockets", ancestor(handles[0], handles[2]), nvml.NVML_TOPOLOGY_SYSTEM)
+    nearest = nvml.nvmlDeviceGetTopologyNearestGpus(handles[0], nvml.NVML_TOPOLOGY_NODE)
+    equal("nearest", [ctypes.addressof(one.contents) for one in nearest], [ctypes.addressof(handles[1].contents)])
+    equal("nearer", len(nvml.nvmlDeviceGetTopologyNearestGpus(handles[0], nvml.NVML_TOPOLOGY_SINGLE)), 0)
+    equal("processors' memory", list(nvml.nvmlDeviceGetMemoryAffinity(handles[0], 2, 0)), [1, 0])
+    refused("own node", nvml.NVML_ERROR_NOT_SUPPORTED, nvml.nvmlDeviceGetNumaNodeId, handles[0])
     same_board = nvml.nvmlDeviceOnSameBoard
     equal("same board", [same_board(handles[0], other) for other in handles[:2]], [1, 0])
 
@@ -186,7 +166,8 @@ def check_processes(handle, card):
     expected = sorted((client["pid"], client["bytes"]) for client in card["clients"])
     listed = nvml.nvmlDeviceGetComputeRunningProcesses(handle)
     equal("compute processes", sorted((row.pid, row.usedGpuMemory) for row in listed), expected)
-    equal("instances", {row.gpuInstanceId for row in listed} - {0xFFFFFFFF}, set())
+    ids = {card["instances"][0]["gpu_instance"]} if card["instances"] else {0xFFFFFFFF}
+    equal("instances", {row.gpuInstanceId for row in listed} - ids, set())
     equal("graphics processes", nvml.nvmlDeviceGetGraphicsRunningProcesses(handle), [])
     equal("mps processes", nvml.nvmlDeviceGetMPSComputeRunningProcesses(handle), [])
     for family, content in [("Compute", expected), ("Graphics", []), ("MPSCompute", [])]:
@@ -203,6 +184,9 @@ def check_processes(handle, card):
 def check_work(handle, card):
     busy = card["busy_pid"]
     period = card["utilization_period_ms"] * 1000
+    if card["instances"]:
+        check_work_of_cut_card(handle)
+        return
     equal("encoder", nvml.nvmlDeviceGetEncoderUtilization(handle), [0, period])
     equal("decoder", nvml.nvmlDeviceGetDecoderUtilization(handle), [0, period])
     if busy is None:
@@ -236,6 +220,18 @@ def check_work(handle, card):
     refused("samples of no kind", nvml.NVML_ERROR_INVALID_ARGUMENT, nvml.nvmlDeviceGetSamples, handle, 10, 0)
 
 
+def check_work_of_cut_card(handle):
+    not_supported = nvml.NVML_ERROR_NOT_SUPPORTED
+    for function in [
+        nvml.nvmlDeviceGetUtilizationRates,
+        nvml.nvmlDeviceGetEncoderUtilization,
+        nvml.nvmlDeviceGetDecoderUtilization,
+    ]:
+        refused("work of a card that is cut", not_supported, function, handle)
+    refused("process samples", not_supported, nvml.nvmlDeviceGetProcessUtilization, handle, 0)
+    refused("samples", not_supported, nvml.nvmlDeviceGetSamples, handle, nvml.NVML_GPU_UTILIZATION_SAMPLES, 0)
+
+
 def check_heat(handle, card):
     temperature = nvml.nvmlDeviceGetTemperature(handle, nvml.NVML_TEMPERATURE_GPU)
     within("temperature", temperature, 28, card["maximum_operating"])
@@ -250,13 +246,6 @@ def check_heat(handle, card):
         within("margin", margin + temperature, card["maximum_operating"] - 2, card["maximum_operating"] + 2)
     else:
         refused("margin", nvml.NVML_ERROR_NOT_SUPPORTED, nvml.nvmlDeviceGetMarginTemperature, handle)
-    equal("fans", nvml.nvmlDeviceGetNumFans(handle), card["fans"])
-    if card["fans"]:
-        within("fan speed", nvml.nvmlDeviceGetFanSpeed(handle), 30, 100)
-        within("fan speed 2", nvml.nvmlDeviceGetFanSpeed_v2(handle, 0), 30, 100)
-    else:
-        refused("fan speed", nvml.NVML_ERROR_NOT_SUPPORTED, nvml.nvmlDeviceGetFanSpeed, handle)
-        refused("fan speed 2", nvml.NVML_ERROR_NOT_SUPPORTED, nvml.nvmlDeviceGetFanSpeed_v2, handle, 0)
 
 
 def check_power(handle, card):
@@ -264,6 +253,7 @@ def check_power(handle, card):
     equal("enforced limit", nvml.nvmlDeviceGetEnforcedPowerLimit(handle), card["enforced_milliwatts"])
     equal("default limit", nvml.nvmlDeviceGetPowerManagementDefaultLimit(handle), card["default_milliwatts"])
     equal("limits", nvml.nvmlDeviceGetPowerManagementLimitConstraints(handle), card["limit_range_milliwatts"])
+    equal("power is limited", nvml.nvmlDeviceGetPowerManagementMode(handle), 1)
     before = nvml.nvmlDeviceGetTotalEnergyConsumption(handle)
     wait_until("energy to grow", lambda: nvml.nvmlDeviceGetTotalEnergyConsumption(handle) > before)
 
@@ -274,6 +264,13 @@ def check_clocks(handle, card):
         equal(f"highest clock {kind}", nvml.nvmlDeviceGetMaxClockInfo(handle, kind), mhz)
         equal(f"boost clock {kind}", nvml.nvmlDeviceGetMaxCustomerBoostClock(handle, kind), mhz)
         within(f"clock {kind}", nvml.nvmlDeviceGetClockInfo(handle, kind), card["idle_mhz"] * 9 // 10, mhz)
+        equal(f"set clock {kind}", nvml.nvmlDeviceGetApplicationsClock(handle, kind), mhz)
+        equal(f"usual clock {kind}", nvml.nvmlDeviceGetDefaultApplicationsClock(handle, kind), mhz)
+        equal(f"highest settable clock {kind}", nvml.nvmlDeviceGetClock(handle, kind, 3), mhz)
+        lowest, most = nvml.nvmlDeviceGetMinMaxClockOfPState(handle, kind, card["busy_state"])
+        equal(f"highest clock of a state {kind}", most, mhz)
+        within(f"lowest clock of a state {kind}", lowest, 1, mhz)
+    refused("no state", nvml.NVML_ERROR_NOT_SUPPORTED, nvml.nvmlDeviceGetMinMaxClockOfPState, handle, 1, 15)
     state = nvml.nvmlDeviceGetPerformanceState(handle)
     equal("performance state", state, card["busy_state"] if card["busy_pid"] else card["held_state"])
     equal("power state", nvml.nvmlDeviceGetPowerState(handle), state)
@@ -295,33 +292,6 @@ def check_clocks(handle, card):
     within("time of the violation", time.time() - power.referenceTime / 1e6, -0.1, 5)
 
 
-def check_health(handle, card):
-    not_supported = nvml.NVML_ERROR_NOT_SUPPORTED
-    volatile, device = nvml.NVML_VOLATILE_ECC, nvml.NVML_MEMORY_LOCATION_DEVICE_MEMORY
-    if card["ecc"] == "none":
-        refused("ecc mode", not_supported, nvml.nvmlDeviceGetEccMode, handle)
-        refused("ecc errors", not_supported, nvml.nvmlDeviceGetTotalEccErrors, handle, 1, volatile)
-        refused("place", not_supported, nvml.nvmlDeviceGetMemoryErrorCounter, handle, 1, volatile, device)
-    else:
-        equal("ecc mode", nvml.nvmlDeviceGetEccMode(handle), [1, 1])
-        for kind, errors in enumerate([card["ecc_correctable"], card["ecc_uncorrectable"]]):
-            equal("ecc errors", nvml.nvmlDeviceGetTotalEccErrors(handle, kind, volatile), errors)
-            counter = nvml.nvmlDeviceGetMemoryErrorCounter
-            equal("errors in memory", counter(handle, kind, volatile, device), errors)
-            equal("errors in cache", counter(handle, kind, volatile, nvml.NVML_MEMORY_LOCATION_L2_CACHE), 0)
-    if card["ecc"] == "row-remapping":
-        equal("rows", nvml.nvmlDeviceGetRemappedRows(handle), (0, card["remapped_rows"], 1, 0))
-    else:
-        refused("rows", not_supported, nvml.nvmlDeviceGetRemappedRows, handle)
-    if card["ecc"] == "page-retirement":
-        double = nvml.NVML_PAGE_RETIREMENT_CAUSE_DOUBLE_BIT_ECC_ERROR
-        equal("pages", len(nvml.nvmlDeviceGetRetiredPages(handle, double)), card["remapped_rows"])
-        equal("waiting pages", nvml.nvmlDeviceGetRetiredPagesPendingStatus(handle), 1)
-    else:
-        refused("pages", not_supported, nvml.nvmlDeviceGetRetiredPages, handle, 1)
-        refused("waiting pages", not_supported, nvml.nvmlDeviceGetRetiredPagesPendingStatus, handle)
-
-
 def check_link(handle, card):
     generation = card["generation"] if card["busy_pid"] else card["resting_generation"]
     equal("generation", nvml.nvmlDeviceGetCurrPcieLinkGeneration(handle), generation)
@@ -329,6 +299,9 @@ def check_link(handle, card):
     equal("highest generation", nvml.nvmlDeviceGetMaxPcieLinkGeneration(handle), card["generation"])
     equal("highest generation 2", nvml.nvmlDeviceGetGpuMaxPcieLinkGeneration(handle), card["generation"])
     equal("highest width", nvml.nvmlDeviceGetMaxPcieLinkWidth(handle), card["width"])
+    equal("highest speed", nvml.nvmlDeviceGetPcieLinkMaxSpeed(handle), card["generation"])
+    speeds = {1: 2500, 3: 8000, 4: 16000, 5: 32000}
+    equal("speed", nvml.nvmlDeviceGetPcieSpeed(handle), speeds[generation])
     started = time.monotonic()
     equal("throughput", nvml.nvmlDeviceGetPcieThroughput(handle, nvml.NVML_PCIE_UTIL_RX_BYTES), 0)
     within("time of a throughput call", time.monotonic() - started, 0.02, 1)
@@ -353,21 +326,6 @@ def check_modes(handle, card):
     equal("driver model, first version", code, not_supported)
 
 
-def check_instances(handle, card):
-    equal("most mig devices", nvml.nvmlDeviceGetMaxMigDeviceCount(handle), card["mig_devices"])
-    equal("is a mig device", nvml.nvmlDeviceIsMigDeviceHandle(handle).value, 0)
-    not_supported = nvml.NVML_ERROR_NOT_SUPPORTED
-    if card["mig_devices"]:
-        equal("mig mode", nvml.nvmlDeviceGetMigMode(handle), [0, 0])
-    else:
-        refused("mig mode", not_supported, nvml.nvmlDeviceGetMigMode, handle)
-    none = nvml.NVML_ERROR_NOT_FOUND if card["mig_devices"] else not_supported
-    refused("mig device", none, nvml.nvmlDeviceGetMigDeviceHandleByIndex, handle, 0)
-    refused("card of mig", 2, nvml.nvmlDeviceGetDeviceHandleFromMigDeviceHandle, handle)
-    refused("gpu instance", not_supported, nvml.nvmlDeviceGetGpuInstanceId, handle)
-    refused("compute instance", not_supported, nvml.nvmlDeviceGetComputeInstanceId, handle)
-
-
 def check_accounting(handle, card):
     equal("accounting", nvml.nvmlDeviceGetAccountingMode(handle), 1)
     equal("accounting buffer", nvml.nvmlDeviceGetAccountingBufferSize(handle), 4000)
@@ -382,15 +340,27 @@ def check_accounting(handle, card):
     refused("no process", nvml.NVML_ERROR_NOT_FOUND, nvml.nvmlDeviceGetAccountingStats, handle, 1)
 
 
-def check_settings(handle):
-    # Root hears that a box has no such setting, others that they may not.
-    code = nvml.NVML_ERROR_NOT_SUPPORTED if os.geteuid() == 0 else nvml.NVML_ERROR_NO_PERMISSION
-    refused("set persistence", code, nvml.nvmlDeviceSetPersistenceMode, handle, 1)
-    refused("set compute mode", code, nvml.nvmlDeviceSetComputeMode, handle, 0)
-    refused("set power limit", code, nvml.nvmlDeviceSetPowerManagementLimit, handle, 100000)
-    refused("lock clocks", code, nvml.nvmlDeviceSetGpuLockedClocks, handle, 300, 600)
-    refused("unlock clocks", code, nvml.nvmlDeviceResetGpuLockedClocks, handle)
-    refused("set accounting", code, nvml.nvmlDeviceSetAccountingMode, handle, 0)
+def check_settings(handle, card):
+    limit = card["limit_milliwatts"]
+    calls = [
+        (nvml.nvmlDeviceSetPersistenceMode, 1),
+        (nvml.nvmlDeviceSetComputeMode, card["compute_mode"]),
+        (nvml.nvmlDeviceSetPowerManagementLimit, limit),
+        (nvml.nvmlDeviceSetGpuLockedClocks, 300, card["sm_mhz"]),
+        (nvml.nvmlDeviceResetGpuLockedClocks,),
+    ]
+    if os.geteuid() != 0:
+        for function, *arguments in calls:
+            refused("a setting", nvml.NVML_ERROR_NO_PERMISSION, function, handle, *arguments)
+        refused("accounting", nvml.NVML_ERROR_NO_PERMISSION, nvml.nvmlDeviceSetAccountingMode, handle, 0)
+        return
+    for function, *arguments in calls:
+        function(handle, *arguments)
+    invalid = nvml.NVML_ERROR_INVALID_ARGUMENT
+    refused("power limit", invalid, nvml.nvmlDeviceSetPowerManagementLimit, handle, 1)
+    refused("compute mode", invalid, nvml.nvmlDeviceSetComputeMode, handle, 7)
+    refused("accounting", nvml.NVML_ERROR_NOT_SUPPORTED, nvml.nvmlDeviceSetAccountingMode, handle, 0)
+    equal("limit", nvml.nvmlDeviceGetPowerManagementLimit(handle), limit)
 
 
 def check_fields(handle, card):
@@ -412,11 +382,16 @@ def check_fields(handle, card):
         94: None,
     }
     if card["ecc"] == "row-remapping":
-        expected |= {142: 0, 143: card["remapped_rows"], 144: 1, 145: 0}
+        expected |= {142: card["rows"][0], 143: card["rows"][1], 144: 1, 145: 0, 301: 0, 302: 0}
     if card["ecc"] == "page-retirement":
-        expected |= {29: 0, 30: card["remapped_rows"], 31: 1}
+        expected |= {29: card["rows"][0], 30: card["rows"][1], 31: 1, 92: 0, 93: 1}
     if card["ecc"] != "none":
-        expected |= {1: 1, 2: 1, 3: card["ecc_correctable"], 4: card["ecc_uncorrectable"]}
+        expected |= {1: 1, 2: 1, 3: sum(card["corrected"]), 4: sum(card["uncorrected"])}
+        expected |= {5: sum(card["corrected"]), 6: sum(card["uncorrected_ever"])}
+        expected |= {11: card["corrected"][0], 23: card["uncorrected_ever"][0]}
+    if card["architecture"] >= nvml.NVML_DEVICE_ARCH_AMPERE:
+        expected |= {169: 0, 173: card["link_errors"], 180: 0, 176: (card["link_errors"] + 1) // 2}
+    expected |= {230: 0, 95: 0}
     values = nvml.nvmlDeviceGetFieldValues(handle, list(expected))
     for value, (field, figure) in zip(values, expected.items()):
         equal(f"field {field}", (value.fieldId, value.nvmlReturn), (field, 0))
@@ -453,6 +428,7 @@ def main():
     check_library(board)
     check_handles(board)
     check_neighbours()
+    oracle_work.check_events(board)
     for index, card in enumerate(board["cards"]):
         handle = nvml.nvmlDeviceGetHandleByIndex(index)
         before = len(failures)
@@ -463,12 +439,13 @@ def main():
         check_heat(handle, card)
         check_power(handle, card)
         check_clocks(handle, card)
-        check_health(handle, card)
+        oracle_health.check(handle, card)
         check_link(handle, card)
         check_modes(handle, card)
-        check_instances(handle, card)
+        oracle_links.check(handle, card, board)
+        oracle_work.check(handle, card)
         check_accounting(handle, card)
-        check_settings(handle)
+        check_settings(handle, card)
         check_fields(handle, card)
         failures[before:] = [f"card {index}: {failure}" for failure in failures[before:]]
     nvml.nvmlShutdown()

@@ -37,6 +37,11 @@ impl BoardEvent {
         self.card.is_none_or(|card| card == index)
     }
 
+    /// Whether the event sets `key` in the table `table` of a card.
+    pub fn sets(&self, table: &str, key: &str) -> bool {
+        self.set.get(table).and_then(Value::as_table).is_some_and(|table| table.contains_key(key))
+    }
+
     /// What a card's setting becomes by the event.
     ///
     /// # Errors
@@ -109,11 +114,14 @@ fn usual_words(xid: u32) -> &'static str {
         31 => {
             "pid='<unknown>', name=<unknown>, Ch 00000008, intr 00000000. MMU Fault: ENGINE GRAPHICS GPCCLIENT_T1_0 faulted"
         }
-        43 => "pid='<unknown>', name=<unknown>, Ch 00000008",
-        45 => "pid='<unknown>', name=<unknown>, Ch 00000008",
-        48 => "pid='<unknown>', name=<unknown>, An uncorrectable double bit error (DBE) has been detected on GPU",
+        43 | 45 => "pid='<unknown>', name=<unknown>, Ch 00000008",
+        48 => {
+            "pid='<unknown>', name=<unknown>, An uncorrectable double bit error (DBE) has been detected on GPU"
+        }
         61 | 62 => "pid='<unknown>', name=<unknown>, 0a1c 00000000 00000000",
-        63 => "pid='<unknown>', name=<unknown>, Row Remapper: New row marked for remapping, reset gpu to activate.",
+        63 => {
+            "pid='<unknown>', name=<unknown>, Row Remapper: New row marked for remapping, reset gpu to activate."
+        }
         64 => "pid='<unknown>', name=<unknown>, Row Remapper: Failed to remap a row.",
         74 => {
             "pid='<unknown>', name=<unknown>, NVLink: fatal error detected on link 0(0x0, 0x0, 0x10000, 0x0, 0x0, 0x0, 0x0)"

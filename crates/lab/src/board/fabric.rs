@@ -79,8 +79,10 @@ impl Board {
         if !switches.is_empty() {
             return switches.get(link as usize % switches.len()).copied().map(LinkPeer::Switch);
         }
-        let others: Vec<&Card> =
-            self.cards.iter().filter(|other| other.index != card.index && other.profile.nvlink.is_some()).collect();
+        let is_linked = |other: &&Card| {
+            other.index != card.index && other.profile.nvlink.is_some_and(|nvlink| !nvlink.needs_bridge)
+        };
+        let others: Vec<&Card> = self.cards.iter().filter(is_linked).collect();
         others.get(link as usize % others.len().max(1)).copied().map(LinkPeer::Card)
     }
 

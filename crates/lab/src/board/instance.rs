@@ -52,7 +52,7 @@ pub(super) fn cut(
         memory += memory_slices;
         let id = if slices == 1 { FIRST_SINGLE_ID } else { COMPUTE_SLICES / slices - 1 };
         let used = |id: &u32| instances.iter().any(|other: &Instance| other.gpu_instance == *id);
-        let gpu_instance = (id..).find(|id| !used(id)).unwrap_or(id);
+        let gpu_instance = (id..id + COMPUTE_SLICES).find(|id| !used(id)).unwrap_or(id);
         instances.push(Instance {
             profile: name.clone(),
             slices,

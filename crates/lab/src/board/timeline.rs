@@ -83,7 +83,8 @@ impl Board {
         let first = self.cards.get(index).map(|card| (0.0, card));
         let later = self.later.iter().filter_map(|phase| Some((phase.begins_s, phase.cards.get(index)?)));
         let mut since = None;
-        for (begins, card) in first.into_iter().chain(later).take_while(|(begins, _)| *begins <= since_start) {
+        for (begins, card) in first.into_iter().chain(later).take_while(|(begins, _)| *begins <= since_start)
+        {
             since = holds(&card.setting).then(|| since.unwrap_or(begins));
         }
         since

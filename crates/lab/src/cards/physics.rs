@@ -23,6 +23,8 @@ const STILL_AIR: f64 = 0.25;
 const CLOCK_LOSS_PER_C: f64 = 0.06;
 /// Clocks never fall below this share for heat or power.
 const LOWEST_RATIO: f64 = 0.15;
+/// What a sync-boost group leaves of a card's clock when another card of it is slower.
+const SYNC_BOOST_RATIO: f64 = 0.85;
 /// A card counts as idle when no kernel ran for so long, in seconds.
 pub(super) const IDLE_AFTER_S: f64 = 0.5;
 /// A card leaves its busy performance state when no kernel ran for so long, in seconds.
@@ -44,6 +46,8 @@ pub(super) struct Body {
 pub(super) struct Influence {
     /// Share of the step's full draw that kernels ask for (0 to 1).
     pub draw: f64,
+    /// Share of the step with memory traffic (0 to 1).
+    pub memory_share: f64,
     /// Whether anybody has a context on the card.
     pub has_client: bool,
     /// Whether a kernel runs.
@@ -100,17 +104,16 @@ impl Body {
             reasons.insert(Reasons::GPU_IDLE);
             return ratio(card, resting_clock(card, influence));
         }
+        if card.setting.stuck_state.is_some_and(is_slow) {
+            return ratio(card, card.profile.clocks.idle);
+        }
         let mut allowed = ratio(card, card.clock_limit_mhz);
-        if card.clock_limit_mhz < card.profile.clocks.maximum {
+        if card.clock_limit_mhz < card.profile.clocks.maximum && !card.setting.clock_limit_is_silent {
             reasons.insert(Reasons::APPLICATIONS_CLOCKS);
         }
-        let headroom_w = card.enforced_power_limit_w - card.profile.power.context;
-        let by_power = (headroom_w / self.demand_w.max(1e-9)).powf(1.0 / POWER_EXPONENT);
-        if by_power < allowed {
-            allowed = by_power;
-            reasons.insert(Reasons::SW_POWER_CAP);
-        }
-        let too_hot_c = self.temperature_c - f64::from(heat.maximum_operating);
+        let memory_limit_c = heat.memory_maximum.map_or(f64::INFINITY, f64::from);
+        let memory_too_hot_c = memory_c(card, self.temperature_c, influence.memory_share) - memory_limit_c;
+        let too_hot_c = (self.temperature_c - f64::from(heat.maximum_operating)).max(memory_too_hot_c);
         if too_hot_c > 0.0 {
             allowed = allowed.min(1.0 - CLOCK_LOSS_PER_C * too_hot_c);
             reasons.insert(Reasons::SW_THERMAL);
@@ -125,6 +128,21 @@ impl Body {
             reasons.insert(Reasons::HW_POWER_BRAKE);
             reasons.insert(Reasons::HW_SLOWDOWN);
         }
+        if card.setting.hw_slowdown {
+            allowed = allowed.min(0.5);
+            reasons.insert(Reasons::HW_SLOWDOWN);
+        }
+        if card.setting.sync_boost {
+            allowed = allowed.min(SYNC_BOOST_RATIO);
+            reasons.insert(Reasons::SYNC_BOOST);
+        }
+        // Whoever is slow for another reason does not reach the power limit.
+        let headroom_w = card.enforced_power_limit_w - card.profile.power.context;
+        let by_power = (headroom_w / self.demand_w.max(1e-9)).powf(1.0 / POWER_EXPONENT);
+        if by_power < allowed {
+            allowed = by_power;
+            reasons.insert(Reasons::SW_POWER_CAP);
+        }
         allowed.max(LOWEST_RATIO)
     }
 }
@@ -132,7 +150,9 @@ impl Body {
 /// The performance state that the card is in.
 pub(super) fn performance_state(card: &Card, has_client: bool, calm_s: f64) -> u32 {
     let states = &card.profile.states;
-    if calm_s < CALM_AFTER_S {
+    if let Some(stuck) = card.setting.stuck_state {
+        stuck
+    } else if calm_s < CALM_AFTER_S {
         states.busy
     } else if has_client {
         states.context
@@ -143,24 +163,28 @@ pub(super) fn performance_state(card: &Card, has_client: bool, calm_s: f64) -> u
 
 /// SM clock of a card on which nothing runs, in MHz.
 fn resting_clock(card: &Card, influence: Influence) -> u32 {
-    let is_slow_state = performance_state(card, influence.has_client, influence.calm_s) >= 5;
-    if influence.has_client && !is_slow_state { card.clock_limit_mhz } else { card.profile.clocks.idle }
+    let is_slow = is_slow(performance_state(card, influence.has_client, influence.calm_s));
+    if influence.has_client && !is_slow { card.clock_limit_mhz } else { card.profile.clocks.idle }
+}
+
+/// Whether a performance state is one in which a card rests.
+pub(super) fn is_slow(performance_state: u32) -> bool {
+    performance_state >= 5
+}
+
+/// Temperature of the memory in degrees Celsius.
+pub(super) fn memory_c(card: &Card, chip_c: f64, memory_share: f64) -> f64 {
+    chip_c + 4.0 + 6.0 * memory_share.clamp(0.0, 1.0) + card.setting.memory_hotter_c
 }
 
 /// Memory clock in MHz.
 pub(super) fn memory_clock(card: &Card, performance_state: u32) -> u32 {
-    if performance_state >= 5 { card.profile.clocks.memory_idle } else { card.profile.clocks.memory }
+    if is_slow(performance_state) { card.profile.clocks.memory_idle } else { card.profile.clocks.memory }
 }
 
-/// Speed of the fan in percent of its highest; nothing for a card without fan.
-pub(super) fn fan_percent(card: &Card, temperature_c: f64) -> Option<f64> {
-    if card.profile.fans == 0 {
-        return None;
-    }
-    if card.setting.fan_failed {
-        return Some(0.0);
-    }
-    Some(fan_curve(temperature_c))
+/// Speed that the fans should have, in percent of their highest; nothing for a card without fan.
+pub(super) fn fan_target_percent(card: &Card, temperature_c: f64) -> Option<f64> {
+    (card.profile.fans > 0).then(|| fan_curve(temperature_c))
 }
 
 fn fan_curve(temperature_c: f64) -> f64 {
@@ -212,9 +236,11 @@ mod tests {
         (body, outcome)
     }
 
-    const BUSY: Influence = Influence { draw: 1.0, has_client: true, is_busy: true, calm_s: 0.0 };
-    const HELD: Influence = Influence { draw: 0.0, has_client: true, is_busy: false, calm_s: 60.0 };
-    const FREE: Influence = Influence { draw: 0.0, has_client: false, is_busy: false, calm_s: 60.0 };
+    const BUSY: Influence =
+        Influence { draw: 1.0, memory_share: 0.25, has_client: true, is_busy: true, calm_s: 0.0 };
+    const HELD: Influence =
+        Influence { draw: 0.0, memory_share: 0.0, has_client: true, is_busy: false, calm_s: 60.0 };
+    const FREE: Influence = Influence { has_client: false, ..HELD };
 
     #[test]
     fn full_load_runs_at_the_power_limit_on_every_product() {
@@ -271,6 +297,32 @@ mod tests {
     }
 
     #[test]
+    fn hot_memory_throttles_a_cool_chip() {
+        let card = card(|setting| setting.memory_hotter_c = 30.0);
+        let (body, outcome) = run(&card, BUSY, 300);
+        assert!(outcome.reasons.contains(Reasons::SW_THERMAL));
+        assert!(body.temperature_c < 75.0, "{}", body.temperature_c);
+        assert!(memory_c(&card, body.temperature_c, 0.25) > 92.0);
+    }
+
+    #[test]
+    fn protection_without_heat_is_named_alone_and_a_silent_limit_not_at_all() {
+        let (body, outcome) = run(&card(|setting| setting.hw_slowdown = true), BUSY, 10);
+        assert_eq!(outcome.reasons, Reasons::HW_SLOWDOWN);
+        assert!(body.clock_ratio <= 0.5);
+        let silent = card(|setting| {
+            setting.clock_limit_mhz = Some(700);
+            setting.clock_limit_is_silent = true;
+        });
+        let (body, outcome) = run(&silent, BUSY, 10);
+        assert_eq!(outcome.reasons, Reasons::NONE);
+        assert!(body.clock_ratio < 0.5);
+        let (body, outcome) = run(&card(|setting| setting.stuck_state = Some(8)), BUSY, 10);
+        assert_eq!(outcome.reasons, Reasons::NONE);
+        assert!(body.clock_ratio < 0.2);
+    }
+
+    #[test]
     fn short_bursts_are_not_power_capped() {
         let card = card(|_| ());
         let mut body = Body::idle(&card);
@@ -290,6 +342,6 @@ mod tests {
         assert_eq!(performance_state(&card, true, 0.0), 2);
         let (body, _) = run(&card, HELD, 10);
         assert!((body.clock_ratio - 210.0 / 1995.0).abs() < 1e-9);
-        assert_eq!(fan_percent(&card, 40.0), Some(30.0));
+        assert_eq!(fan_target_percent(&card, 40.0), Some(30.0));
     }
 }

@@ -4,13 +4,13 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use super::advance::slots_on;
 use crate::board::Card;
-use crate::state::{ClientSlot, Occupancy, State, is_gone, pid_namespace};
+use crate::state::{ClientSlot, Instant, Occupancy, State, is_gone, pid_namespace};
 
 /// Frees the slots of dead clients of `card`, or turns them into residue where the board says so. The caller
 /// holds the card's lock.
 ///
 /// Only a process in the pid namespace of the box can tell who is alive; others leave that to those that can.
-pub(super) fn reap(state: &State, card: &Card) {
+pub(super) fn reap(state: &State, card: &Card, now: Instant) {
     if !pid_namespace().is_ok_and(|inode| inode == state.pid_namespace()) {
         return;
     }
@@ -24,13 +24,14 @@ pub(super) fn reap(state: &State, card: &Card) {
             stop_work(slot);
             slot.occupancy.store(Occupancy::Residue as u32, Relaxed);
         } else {
-            release(slot);
+            release(state, slot, now);
         }
     }
 }
 
-/// Empties a slot; its occupancy is changed last.
-pub(crate) fn release(slot: &ClientSlot) {
+/// Empties a slot, and remembers who had it; its occupancy is changed last.
+pub(crate) fn release(state: &State, slot: &ClientSlot, now: Instant) {
+    state.layout().ended.push(slot, now);
     stop_work(slot);
     slot.bytes.store(0, Relaxed);
     slot.occupancy.store(Occupancy::Free as u32, Relaxed);

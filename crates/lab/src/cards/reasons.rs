@@ -17,6 +17,8 @@ impl Reasons {
     pub const SW_POWER_CAP: Self = Self(0x4);
     /// The hardware halves clocks; another bit says why.
     pub const HW_SLOWDOWN: Self = Self(0x8);
+    /// Another card of its sync-boost group is slower.
+    pub const SYNC_BOOST: Self = Self(0x10);
     /// The driver keeps the card below its highest operating temperature.
     pub const SW_THERMAL: Self = Self(0x20);
     /// The hardware halves clocks for heat.

@@ -4,9 +4,11 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use super::Reasons;
 use super::advance::{calm_seconds, slots_on, sm_mhz};
-use super::physics::{fan_percent, memory_clock, performance_state};
+use super::physics::{fan_target_percent, is_slow, memory_c, memory_clock, performance_state};
 use crate::board::Card;
-use crate::state::{CardRecord, ClientSlot, Clock, Instant, Occupancy, REASON_BITS, State, UsageKind};
+use crate::state::{
+    CardRecord, ClientSlot, Clock, EndedClient, Instant, Occupancy, REASON_BITS, State, UsageKind,
+};
 
 /// Power samples that the sensor of newer cards averages over: one second.
 const AVERAGED_SAMPLES: usize = 10;
@@ -34,8 +36,8 @@ pub struct CardView {
     pub temperature_c: u32,
     /// Degrees Celsius of the memory, where it has a sensor.
     pub memory_temperature_c: Option<u32>,
-    /// Fan speed in percent, for cards with fans.
-    pub fan_percent: Option<u32>,
+    /// Speed that the fans should have, in percent, for cards with fans.
+    pub fan_target_percent: Option<u32>,
     /// SM clock in MHz.
     pub sm_mhz: u32,
     /// Memory clock in MHz.
@@ -52,8 +54,8 @@ pub struct CardView {
     pub received_bytes: u64,
     /// Bytes from the card to the host since the box came up.
     pub sent_bytes: u64,
-    /// Link replays since the box came up.
-    pub replays: u64,
+    /// Bytes to other cards over NVLink since the box came up, and as many from them.
+    pub exchanged_bytes: u64,
     /// Link generation at this moment.
     pub link_generation: u32,
 }
@@ -69,10 +71,9 @@ impl CardView {
         let (gpu_percent, memory_percent) = record.engine.newest_first().next().map_or((0, 0), |sample| {
             (percent(sample.busy_ppm.load(Relaxed)), percent(sample.memory_ppm.load(Relaxed)))
         });
-        let memory_warmth = 4.0 + 6.0 * f64::from(memory_percent) / 100.0;
-        let sleeping = performance_state >= 5;
+        let memory_c = memory_c(card, temperature, f64::from(memory_percent) / 100.0);
+        let sleeping = is_slow(performance_state);
         let averages = card.profile.power.average_over_a_second;
-        let since_start = state.clock().seconds_since_start(advanced_to);
         Self {
             used_bytes,
             free_bytes: card.memory_bytes.saturating_sub(card.reserved_bytes + used_bytes),
@@ -83,12 +84,8 @@ impl CardView {
             instant_milliwatts: mean_milliwatts(record, 1),
             energy_mj: whole(record.energy_j.get() * 1000.0),
             temperature_c: rounded(temperature),
-            memory_temperature_c: card
-                .profile
-                .heat
-                .memory_maximum
-                .map(|_| rounded(temperature + memory_warmth)),
-            fan_percent: fan_percent(card, temperature).map(rounded),
+            memory_temperature_c: card.profile.heat.memory_maximum.map(|_| rounded(memory_c)),
+            fan_target_percent: fan_target_percent(card, temperature).map(rounded),
             sm_mhz: sm_mhz(card, record.clock_ratio.get()),
             memory_mhz: memory_clock(card, performance_state),
             performance_state,
@@ -97,7 +94,7 @@ impl CardView {
             below_base_ns: record.below_base_ns.load(Relaxed),
             received_bytes: whole(record.received_bytes.get()),
             sent_bytes: whole(record.sent_bytes.get()),
-            replays: whole(card.setting.pcie_replays_per_s.unwrap_or(0.0) * since_start),
+            exchanged_bytes: whole(record.exchanged_bytes.get()),
             link_generation: if sleeping {
                 card.pcie_current_generation.min(card.profile.pcie.idle_generation)
             } else {
@@ -132,6 +129,8 @@ pub struct ClientView {
     pub most_bytes: u64,
     /// Which process list names it.
     pub kind: UsageKind,
+    /// The MIG instance that it uses, by its place on the card; nothing for the whole card.
+    pub instance: Option<usize>,
     /// Whether a kernel of it runs.
     pub is_running: bool,
     /// Whether the process is dead and the board kept its memory.
@@ -158,12 +157,46 @@ impl ClientView {
             bytes: slot.bytes.load(Relaxed),
             most_bytes: slot.most_bytes.load(Relaxed),
             kind: slot.kind(),
+            instance: (slot.instance.load(Relaxed) as usize).checked_sub(1),
             is_running: slot.running.load(Relaxed) == 1,
             is_residue: slot.occupancy() == Occupancy::Residue,
             attached_at,
             busy_ms: whole(busy_ns / 1e6),
             gpu_percent: rounded((busy_ns / lifetime * 100.0).min(100.0)),
             memory_percent: rounded((slot.memory_ns.get() / lifetime * 100.0).min(100.0)),
+        }
+    }
+}
+
+/// A client that has gone, as accounting remembers it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EndedView {
+    /// Process id in the pid namespace of the box.
+    pub host_pid: u32,
+    /// Most memory ever held, in bytes.
+    pub most_bytes: u64,
+    /// When it attached (monotonic).
+    pub attached_at: Instant,
+    /// When it had gone (monotonic).
+    pub ended_at: Instant,
+    /// Share of its life with a kernel, in percent.
+    pub gpu_percent: u32,
+    /// Share of its life with memory traffic, in percent.
+    pub memory_percent: u32,
+}
+
+impl EndedView {
+    pub(super) fn read(entry: &EndedClient) -> Self {
+        let (attached_at, ended_at) = (entry.attached_at.load(Relaxed), entry.ended_at.load(Relaxed));
+        let lifetime = ended_at.saturating_sub(attached_at).max(1) as f64;
+        let share = |nanoseconds: f64| rounded((nanoseconds / lifetime * 100.0).min(100.0));
+        Self {
+            host_pid: entry.host_pid.load(Relaxed),
+            most_bytes: entry.most_bytes.load(Relaxed),
+            attached_at,
+            ended_at,
+            gpu_percent: share(entry.busy_ns.get()),
+            memory_percent: share(entry.memory_ns.get()),
         }
     }
 }

@@ -1,5 +1,8 @@
 //! A process that uses a card: it holds memory, runs kernels and copies. The workloads are built on this.
 
+mod kernel;
+
+use std::borrow::Cow;
 use std::fs::File;
 use std::sync::Mutex;
 use std::sync::PoisonError;
@@ -9,6 +12,8 @@ use std::time::{Duration, Instant};
 use crate::board::{BoxDirectory, Card};
 use crate::cards::{Machine, MachineError, release};
 use crate::state::{ClientSlot, Occupancy, ProcessIdentity, UsageKind};
+
+pub use kernel::{Kernel, Transfers};
 
 /// A client looks at its kernel at least this often: others may have left the card meanwhile.
 const LONGEST_SLEEP: Duration = Duration::from_millis(50);
@@ -31,6 +36,17 @@ pub enum ClientError {
         /// The card that was asked for.
         card: usize,
     },
+    /// CUDA does not start: the cards hang on switches, and nobody has set the fabric up.
+    #[error("system not yet initialized")]
+    SystemNotReady,
+    /// The card is cut into instances, and has no such instance.
+    #[error("card {card} has no instance {instance}")]
+    NoInstance {
+        /// The card that was asked for.
+        card: usize,
+        /// The instance that was asked for.
+        instance: usize,
+    },
     /// The card has too little free memory.
     #[error("out of memory: asked for {asked} bytes, {free} are free")]
     OutOfMemory {
@@ -45,38 +61,6 @@ pub enum ClientError {
     /// The process cannot tell who it is.
     #[error("cannot read who this process is")]
     Identity(#[source] std::io::Error),
-}
-
-/// One piece of work for a card.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Kernel {
-    /// Time that it takes alone on the card at the highest clock.
-    pub duration: Duration,
-    /// Intensity of its arithmetic, 0 to 1.
-    pub compute: f64,
-    /// Intensity of its memory traffic, 0 to 1.
-    pub memory: f64,
-    /// Intensity of its exchange with other cards, 0 to 1.
-    pub communication: f64,
-    /// Share of the multiprocessors that it fills, 0 to 1.
-    pub sm_share: f64,
-}
-
-impl Kernel {
-    /// A kernel of nothing but arithmetic on the whole card.
-    pub fn of_arithmetic(duration: Duration) -> Self {
-        Self { duration, compute: 1.0, memory: 0.25, communication: 0.0, sm_share: 1.0 }
-    }
-
-    /// A kernel that waits for memory.
-    pub fn of_memory_traffic(duration: Duration) -> Self {
-        Self { duration, compute: 0.2, memory: 1.0, communication: 0.0, sm_share: 1.0 }
-    }
-
-    /// A kernel that exchanges data with other cards, or waits for them.
-    pub fn of_communication(duration: Duration) -> Self {
-        Self { duration, compute: 0.0, memory: 0.1, communication: 1.0, sm_share: 0.15 }
-    }
 }
 
 /// A process on a card. Dropping it frees everything that it holds, as the end of the process does.
@@ -110,13 +94,42 @@ impl Client {
     /// # Errors
     /// Fails as [`Client::attach`] does.
     pub fn attach_as(directory: &BoxDirectory, card: usize, kind: UsageKind) -> Result<Self, ClientError> {
+        Self::attach_to(directory, card, 0, kind)
+    }
+
+    /// Makes the calling process a compute client of one MIG instance of `card`, by its place among the
+    /// instances. A client that asks for no instance gets the first one of a card that is cut.
+    ///
+    /// # Errors
+    /// Fails as [`Client::attach`] does, and when the card has no such instance.
+    pub fn attach_to_instance(
+        directory: &BoxDirectory,
+        card: usize,
+        instance: usize,
+    ) -> Result<Self, ClientError> {
+        Self::attach_to(directory, card, instance, UsageKind::Compute)
+    }
+
+    fn attach_to(
+        directory: &BoxDirectory,
+        card: usize,
+        instance: usize,
+        kind: UsageKind,
+    ) -> Result<Self, ClientError> {
         let machine = Machine::open(directory)?;
         let identity = ProcessIdentity::of_this_process().map_err(ClientError::Identity)?;
         let Some(wanted) = machine.card(card) else { return Err(ClientError::NoCard { card }) };
-        if !machine.board().driver.loaded || wanted.setting.missing || machine.is_lost(wanted) {
+        if !machine.board().driver.loaded || wanted.setting.missing || machine.is_lost(&wanted) {
             return Err(ClientError::NoCard { card });
         }
-        let slot = take_slot(&machine, wanted, identity, kind)?;
+        if !machine.board().is_fabric_ready() {
+            return Err(ClientError::SystemNotReady);
+        }
+        if wanted.setting.mig.enabled && instance >= wanted.instances.len() {
+            return Err(ClientError::NoInstance { card, instance });
+        }
+        let instance = wanted.setting.mig.enabled.then_some(instance);
+        let slot = take_slot(&machine, &wanted, identity, kind, instance)?;
         Ok(Self {
             card,
             slot,
@@ -139,11 +152,11 @@ impl Client {
     /// [`ClientError::NoCard`] when it is lost.
     pub fn allocate(&self, bytes: u64) -> Result<(), ClientError> {
         let Some((card, slot)) = self.own() else { return Err(ClientError::NoCard { card: self.card }) };
-        if self.machine.is_lost(card) {
+        if self.machine.is_lost(&card) {
             return Err(ClientError::NoCard { card: self.card });
         }
-        self.machine.work(card, |_, _| {
-            take_memory(&self.machine, card, bytes)?;
+        self.machine.work(&card, |_, _| {
+            take_memory(&self.machine, &card, instance_of(slot), bytes)?;
             let held = slot.bytes.fetch_add(bytes, Relaxed) + bytes;
             slot.most_bytes.fetch_max(held, Relaxed);
             Ok(())
@@ -153,7 +166,7 @@ impl Client {
     /// Gives back `bytes`, or all that was allocated if that is less; the context's own memory stays.
     pub fn free(&self, bytes: u64) {
         let Some((card, slot)) = self.own() else { return };
-        self.machine.work(card, |_, _| {
+        self.machine.work(&card, |_, _| {
             let allocated = slot.bytes.load(Relaxed).saturating_sub(card.context_bytes);
             slot.bytes.fetch_sub(bytes.min(allocated), Relaxed);
         });
@@ -164,31 +177,46 @@ impl Client {
         self.own().map_or(0, |(_, slot)| slot.bytes.load(Relaxed))
     }
 
-    /// Bytes of the card that are free at this moment.
+    /// Bytes that are free at this moment, on the card or on the client's instance of it.
     pub fn free_on_card(&self) -> u64 {
-        self.own().map_or(0, |(card, _)| self.machine.look(card).free_bytes)
+        self.own().map_or(0, |(card, slot)| {
+            self.machine.work(&card, |_, _| free_bytes(&self.machine, &card, instance_of(slot)))
+        })
     }
 
     /// Whether the card fell off the bus: kernels and copies then end early, and a real program would fail.
     pub fn is_lost(&self) -> bool {
-        self.own().is_none_or(|(card, _)| self.machine.is_lost(card))
+        self.own().is_none_or(|(card, _)| self.machine.is_lost(&card))
     }
 
     /// Runs `kernel` and returns how long it really took: longer at lower clocks, and when others compute on
     /// the card too.
     pub fn run_kernel(&self, kernel: &Kernel) -> Duration {
+        self.run(kernel, &Transfers::default())
+    }
+
+    /// Runs `kernel` while data move: bytes to and from the host beside it, and bytes that it exchanges with
+    /// other cards. Returns when all of it is done; an exchange that the links cannot carry in the kernel's
+    /// time makes the kernel longer.
+    pub fn run(&self, kernel: &Kernel, transfers: &Transfers) -> Duration {
         let started = Instant::now();
         let _one_at_a_time = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         let Some((card, slot)) = self.own() else { return started.elapsed() };
-        self.machine.work(card, |_, _| {
+        let exchange_ns =
+            transfers.exchanged_bytes as f64 / self.machine.board().exchange_bytes_per_s(&card) * 1e9;
+        let length_ns = (kernel.duration.as_secs_f64() * 1e9).max(exchange_ns);
+        self.machine.work(&card, |_, _| {
             slot.compute.set(kernel.compute);
             slot.memory.set(kernel.memory);
             slot.communication.set(kernel.communication);
             slot.sm_share.set(kernel.sm_share);
-            slot.remaining_ns.set(kernel.duration.as_secs_f64() * 1e9);
+            slot.exchange_bytes_per_ns.set(transfers.exchanged_bytes as f64 / length_ns.max(1.0));
+            slot.receiving_bytes.set(transfers.to_card_bytes as f64);
+            slot.sending_bytes.set(transfers.to_host_bytes as f64);
+            slot.remaining_ns.set(length_ns);
             slot.running.store(1, Relaxed);
         });
-        self.wait(card, slot);
+        self.wait(&card, slot);
         started.elapsed()
     }
 
@@ -198,8 +226,8 @@ impl Client {
         let _one_at_a_time = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         let Some((card, slot)) = self.own() else { return started.elapsed() };
         let direction = if to_device { &slot.receiving_bytes } else { &slot.sending_bytes };
-        self.machine.work(card, |_, _| direction.set(bytes as f64));
-        self.wait(card, slot);
+        self.machine.work(&card, |_, _| direction.set(bytes as f64));
+        self.wait(&card, slot);
         started.elapsed()
     }
 
@@ -221,7 +249,7 @@ impl Client {
     }
 
     /// The card and the slot, unless this is a forked child of the client.
-    fn own(&self) -> Option<(&Card, &ClientSlot)> {
+    fn own(&self) -> Option<(Cow<'_, Card>, &ClientSlot)> {
         if std::process::id() != self.owner {
             return None;
         }
@@ -232,7 +260,7 @@ impl Client {
 impl Drop for Client {
     fn drop(&mut self) {
         if let Some((card, slot)) = self.own() {
-            self.machine.work(card, |_, _| release(slot));
+            self.machine.work(&card, |state, now| release(state, slot, now));
         }
     }
 }
@@ -242,13 +270,14 @@ fn take_slot(
     card: &Card,
     identity: ProcessIdentity,
     kind: UsageKind,
+    instance: Option<usize>,
 ) -> Result<usize, ClientError> {
     let state = machine.state();
     let _slots = state.lock_slots();
     machine.work(card, |_, now| {
         machine.reap_now(card);
         refuse_by_compute_mode(machine, card, identity)?;
-        take_memory(machine, card, card.context_bytes)?;
+        take_memory(machine, card, instance, card.context_bytes)?;
         let layout = state.layout();
         let free = layout.slots.iter().position(|slot| slot.occupancy() == Occupancy::Free);
         let index = free.ok_or(ClientError::NoSlot)?;
@@ -260,10 +289,13 @@ fn take_slot(
         slot.start_ticks.store(identity.start_ticks, Relaxed);
         slot.attached_at.store(now, Relaxed);
         slot.kind.store(kind as u32, Relaxed);
+        let place = instance.map_or(0, |position| position + 1);
+        slot.instance.store(u32::try_from(place).unwrap_or(u32::MAX), Relaxed);
         slot.running.store(0, Relaxed);
         slot.bytes.store(card.context_bytes, Relaxed);
         slot.most_bytes.store(card.context_bytes, Relaxed);
         slot.remaining_ns.set(0.0);
+        slot.exchange_bytes_per_ns.set(0.0);
         slot.receiving_bytes.set(0.0);
         slot.sending_bytes.set(0.0);
         slot.finished_at.store(0, Relaxed);
@@ -289,21 +321,43 @@ fn refuse_by_compute_mode(
     if is_open { Ok(()) } else { Err(ClientError::Unavailable { card: card.index }) }
 }
 
-/// Makes sure that `bytes` are free; looks for dead holders before it gives up. The caller holds the card's
-/// lock.
-fn take_memory(machine: &Machine, card: &Card, bytes: u64) -> Result<(), ClientError> {
-    if machine.as_known(card).free_bytes < bytes {
+/// Makes sure that `bytes` are free on the card or the instance; looks for dead holders before it gives up.
+/// The caller holds the card's lock.
+fn take_memory(
+    machine: &Machine,
+    card: &Card,
+    instance: Option<usize>,
+    bytes: u64,
+) -> Result<(), ClientError> {
+    if free_bytes(machine, card, instance) < bytes {
         machine.reap_now(card);
     }
-    let free = machine.as_known(card).free_bytes;
+    let free = free_bytes(machine, card, instance);
     if free < bytes {
         return Err(ClientError::OutOfMemory { asked: bytes, free });
     }
     Ok(())
 }
 
-/// Opens the device files that a CUDA context has open, as far as the box has them.
-fn open_devices(card: usize) -> Vec<File> {
+/// Bytes that are free on the card or the instance; the caller holds the card's lock.
+fn free_bytes(machine: &Machine, card: &Card, instance: Option<usize>) -> u64 {
+    let Some(cut) = instance.and_then(|position| card.instances.get(position)) else {
+        return machine.as_known(card).free_bytes;
+    };
+    let clients = machine.clients_as_known(card);
+    let held: u64 =
+        clients.iter().filter(|client| client.instance == instance).map(|client| client.bytes).sum();
+    cut.memory_bytes.saturating_sub(held)
+}
+
+/// The MIG instance of a slot, by its place on the card.
+fn instance_of(slot: &ClientSlot) -> Option<usize> {
+    (slot.instance.load(Relaxed) as usize).checked_sub(1)
+}
+
+/// Opens the device files that a program has open once CUDA has started in it, with or without a context, as far as
+/// the box has them.
+pub(crate) fn open_devices(card: usize) -> Vec<File> {
     ["/dev/nvidiactl".to_owned(), "/dev/nvidia-uvm".to_owned(), format!("/dev/nvidia{card}")]
         .iter()
         .filter_map(|path| File::options().read(true).write(true).open(path).ok())

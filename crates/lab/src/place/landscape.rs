@@ -3,13 +3,14 @@
 use std::fmt::Write as _;
 use std::fs::{self, Permissions};
 use std::io;
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use super::BoxDirectory;
 use super::plan::{KernelLine, Plan};
-use super::users;
-use crate::board::{Board, Card, KernelModule};
+use super::{pci, users};
+use crate::board::{Board, KernelModule};
+use crate::workloads::truth::seconds_since_boot;
 
 /// A file or folder of the box could not be written.
 #[derive(Debug, thiserror::Error)]
@@ -20,7 +21,7 @@ pub struct LandscapeError {
     source: io::Error,
 }
 
-fn failed(path: &Path) -> impl FnOnce(io::Error) -> LandscapeError {
+pub(super) fn failed(path: &Path) -> impl FnOnce(io::Error) -> LandscapeError {
     let path = path.to_owned();
     move |source| LandscapeError { path, source }
 }
@@ -38,6 +39,7 @@ pub fn lay_out(directory: &BoxDirectory, plan: &Plan, board: &Board) -> Result<(
         (directory.proc_driver(), 0o755),
         (directory.pci_devices(), 0o755),
         (directory.programs(), 0o755),
+        (directory.tools(), 0o755),
         (directory.members(), 0o755),
         (directory.stores(), 0o755),
         (directory.data_set(), 0o755),
@@ -62,11 +64,8 @@ pub fn lay_out(directory: &BoxDirectory, plan: &Plan, board: &Board) -> Result<(
     if is_driver_loaded(board) {
         lay_out_driver(&directory.proc_driver(), board)?;
     }
-    lay_out_host_bridge(&directory.pci_devices())?;
-    for card in &board.cards {
-        lay_out_device(&directory.pci_devices(), board, card)?;
-    }
-    Ok(())
+    directory.begin_calls().map_err(failed(directory.path()))?;
+    pci::lay_out(&directory.pci_devices(), board)
 }
 
 /// Whether NVIDIA's kernel module runs on this board.
@@ -83,16 +82,12 @@ pub fn driver_devices(board: &Board) -> Vec<String> {
     for card in board.cards.iter().filter(|card| !card.setting.missing) {
         names.push(format!("nvidia{}", card.index));
     }
+    names.extend(board.switch_buses().enumerate().map(|(number, _)| format!("nvidia-nvswitch{number}")));
     names
 }
 
-fn write(path: &Path, text: &str) -> Result<(), LandscapeError> {
+pub(super) fn write(path: &Path, text: &str) -> Result<(), LandscapeError> {
     fs::write(path, text).map_err(failed(path))
-}
-
-fn seconds_since_boot() -> f64 {
-    let time = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
-    time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
 }
 
 /// The kernel log as `/dev/kmsg` gives it: `level,sequence,microseconds,-;text`.
@@ -133,7 +128,7 @@ fn lay_out_driver(proc_driver: &Path, board: &Board) -> Result<(), LandscapeErro
         &format!(
             "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  {}  Release Build\n\
              GCC version:  gcc version 12.3.0\n",
-            board.driver.version
+            board.driver.module_version.as_ref().unwrap_or(&board.driver.version)
         ),
     )?;
     write(&folder.join("params"), "ModifyDeviceFiles: 1\nDeviceFileUID: 0\nDeviceFileGID: 0\n")?;
@@ -157,110 +152,9 @@ fn lay_out_driver(proc_driver: &Path, board: &Board) -> Result<(), LandscapeErro
     Ok(())
 }
 
-fn lay_out_host_bridge(pci_devices: &Path) -> Result<(), LandscapeError> {
-    let folder = pci_devices.join("0000:00:00.0");
-    fs::create_dir_all(&folder).map_err(failed(&folder))?;
-    for (file, text) in [("vendor", "0x8086\n"), ("device", "0x3456\n"), ("class", "0x060000\n")] {
-        write(&folder.join(file), text)?;
-    }
-    Ok(())
-}
-
-fn lay_out_device(pci_devices: &Path, board: &Board, card: &Card) -> Result<(), LandscapeError> {
-    let folder = pci_devices.join(card.pci_address());
-    fs::create_dir_all(&folder).map_err(failed(&folder))?;
-    let class = if card.setting.display { 0x03_0000 } else { 0x03_0200 };
-    let is_gone = card.setting.missing || card.setting.lost_after_s.is_some_and(|after| after <= 0.0);
-    let driver = match board.driver.module {
-        KernelModule::Nvidia if board.driver.loaded => Some("nvidia"),
-        KernelModule::Nouveau => Some("nouveau"),
-        KernelModule::VfioPci => Some("vfio-pci"),
-        KernelModule::Nvidia | KernelModule::None => None,
-    };
-    let mut event = String::new();
-    if let Some(driver) = driver {
-        let _ = writeln!(event, "DRIVER={driver}");
-        let target = format!("../../../../bus/pci/drivers/{driver}");
-        match symlink(target, folder.join("driver")) {
-            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
-                return Err(failed(&folder)(error));
-            }
-            _ => {}
-        }
-    }
-    let _ = write!(
-        event,
-        "PCI_CLASS={class:X}\nPCI_ID=10DE:{:04X}\nPCI_SUBSYS_ID=10DE:{:04X}\nPCI_SLOT_NAME={}\n",
-        card.profile.pci_device,
-        card.profile.pci_subsystem,
-        card.pci_address()
-    );
-    let files = [
-        ("vendor", "0x10de".to_owned()),
-        ("device", format!("{:#06x}", card.profile.pci_device)),
-        ("subsystem_vendor", "0x10de".to_owned()),
-        ("subsystem_device", format!("{:#06x}", card.profile.pci_subsystem)),
-        ("class", format!("{class:#08x}")),
-        ("revision", if is_gone { "0xff" } else { "0xa1" }.to_owned()),
-        ("enable", if driver.is_some() { "1" } else { "0" }.to_owned()),
-        ("numa_node", "-1".to_owned()),
-        ("max_link_speed", link_speed(card.pcie_generation).to_owned()),
-        ("max_link_width", card.pcie_width.to_string()),
-        ("current_link_speed", link_speed(card.pcie_current_generation).to_owned()),
-        ("current_link_width", card.pcie_current_width.to_string()),
-    ];
-    for (file, text) in files {
-        write(&folder.join(file), &format!("{text}\n"))?;
-    }
-    write(&folder.join("uevent"), &event)?;
-    let configuration = folder.join("config");
-    fs::write(&configuration, configuration_header(card, class, is_gone)).map_err(failed(&configuration))
-}
-
-/// The first 64 bytes of a device's PCI configuration; a card that is gone reads as all ones.
-fn configuration_header(card: &Card, class: u32, is_gone: bool) -> [u8; 64] {
-    const NVIDIA: u16 = 0x10DE;
-    if is_gone {
-        return [0xFF; 64];
-    }
-    let mut header = [0; 64];
-    let mut put = |at: usize, bytes: &[u8]| header[at..at + bytes.len()].copy_from_slice(bytes);
-    put(0x00, &NVIDIA.to_le_bytes());
-    put(0x02, &card.profile.pci_device.to_le_bytes());
-    // Memory and bus mastering on, a list of capabilities, revision a1.
-    put(0x04, &0x0406_u16.to_le_bytes());
-    put(0x06, &0x0010_u16.to_le_bytes());
-    put(0x08, &[0xA1]);
-    put(0x09, &class.to_le_bytes()[..3]);
-    put(0x2C, &NVIDIA.to_le_bytes());
-    put(0x2E, &card.profile.pci_subsystem.to_le_bytes());
-    header
-}
-
-fn link_speed(generation: u32) -> &'static str {
-    match generation {
-        0 | 1 => "2.5 GT/s PCIe",
-        2 => "5.0 GT/s PCIe",
-        3 => "8.0 GT/s PCIe",
-        4 => "16.0 GT/s PCIe",
-        5 => "32.0 GT/s PCIe",
-        _ => "64.0 GT/s PCIe",
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_card_that_is_gone_reads_as_all_ones() {
-        let setting = crate::board::CardSetting { profile: "t4".into(), ..Default::default() };
-        let card = Card::resolve(0, &setting).unwrap();
-        let header = configuration_header(&card, 0x03_0200, false);
-        assert_eq!(header[..4], [0xDE, 0x10, 0xB8, 0x1E]);
-        assert_eq!(header[9..12], [0x00, 0x02, 0x03]);
-        assert_eq!(configuration_header(&card, 0x03_0200, true), [0xFF; 64]);
-    }
 
     #[test]
     fn the_kernel_log_is_in_order_of_time() {

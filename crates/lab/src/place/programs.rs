@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use super::BoxDirectory;
 use super::plan::Plan;
 use crate::board::{LibraryError, install_library};
+use crate::stand_in;
 
 /// The variable that tells a process of the box which specification it follows.
 pub const SPECIFICATION_VARIABLE: &str = "LAB_SPECIFICATION";
@@ -53,6 +54,12 @@ pub fn install(directory: &BoxDirectory, plan: &Plan) -> Result<(), InstallError
     let names: BTreeSet<&str> = plan.members.iter().map(|member| member.program.as_str()).collect();
     for name in names {
         link_or_copy(&ourselves, &directory.programs().join(name))?;
+    }
+    for name in stand_in::names() {
+        // A machine without the driver's library has none of its programs.
+        if plan.library_installed || !name.starts_with("nvidia") {
+            link_or_copy(&ourselves, &directory.tools().join(name))?;
+        }
     }
     if plan.library_installed {
         let library = built_library(&ourselves)

@@ -3,24 +3,24 @@
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use super::Instant;
+use super::buckets::BucketRing;
+use super::ended::EndedClients;
 
 /// Most cards of one box.
 pub const MOST_CARDS: usize = 16;
 /// Most clients (process and card pairs) of one box.
 pub const MOST_CLIENTS: usize = 512;
+/// Most MIG instances of one card.
+pub const MOST_INSTANCES: usize = 7;
 /// Number of clock-event reasons that are counted (bit positions of NVML's mask).
 pub const REASON_BITS: usize = 11;
-/// Length of one time bucket of a client.
-pub const BUCKET_NS: u64 = 100_000_000;
-/// Buckets kept per client: 128 seconds.
-const BUCKETS: usize = 1280;
 /// Samples kept per card.
 const SAMPLES: usize = 1280;
 
 /// First word of every state file.
 pub(super) const MAGIC: u64 = 0x6270_7567_7768_7931;
 /// Changes with every change of this file.
-pub(super) const VERSION: u32 = 1;
+pub(super) const VERSION: u32 = 2;
 
 /// A number that is stored as its bits.
 #[derive(Debug, Default)]
@@ -51,6 +51,8 @@ pub struct Layout {
     /// What each client has done lately; apart from the slots, so that a search for clients touches few
     /// pages.
     pub buckets: [BucketRing; MOST_CLIENTS],
+    /// Clients that have gone, for accounting.
+    pub ended: EndedClients,
 }
 
 /// What the file is and when the box came up.
@@ -65,6 +67,8 @@ pub struct Header {
     pub(super) offset: AtomicU64,
     /// Inode of the pid namespace in which host pids are valid.
     pub(super) pid_namespace: AtomicU64,
+    /// Persistence mode that somebody set: 0 nobody, 1 off, 2 on.
+    pub set_persistence: AtomicU32,
 }
 
 /// What a card has done so far.
@@ -102,10 +106,39 @@ pub struct CardRecord {
     pub sample_memory_ns: Real,
     /// Joules in the current power sample.
     pub sample_energy_j: Real,
+    /// Bytes to other cards, and as many from them.
+    pub exchanged_bytes: Real,
+    /// What the engines did: of the whole card, then of each MIG instance.
+    pub work: [EngineWork; MOST_INSTANCES + 1],
+    /// When the card was reset the last time; 0 for never.
+    pub reset_at: AtomicU64,
+    /// Power limit that somebody set while the box was up, in milliwatts; 0 for nobody.
+    pub set_power_limit_mw: AtomicU64,
+    /// Highest SM clock that somebody set while the box was up, in MHz; 0 for nobody.
+    pub set_clock_limit_mhz: AtomicU32,
+    /// Compute mode that somebody set while the box was up, plus one; 0 for nobody.
+    pub set_compute_mode: AtomicU32,
     /// Utilization samples.
     pub engine: EngineSamples,
     /// Power and clock samples.
     pub power: PowerSamples,
+}
+
+/// What the engines of a card or of an instance did since the box came up: nanoseconds times the share that
+/// was in use.
+#[repr(C)]
+#[derive(Debug, Default)]
+pub struct EngineWork {
+    /// A kernel ran.
+    pub graphics: Real,
+    /// Multiprocessors that had something to do.
+    pub multiprocessors: Real,
+    /// Places for threads that were taken.
+    pub occupancy: Real,
+    /// Matrix units.
+    pub tensor: Real,
+    /// Memory bandwidth.
+    pub memory: Real,
 }
 
 /// Utilization of one sample period.
@@ -207,6 +240,8 @@ pub struct ClientSlot {
     pub kind: AtomicU32,
     /// 1 while a kernel runs.
     pub running: AtomicU32,
+    /// The MIG instance that it uses, counted from 1; 0 for the whole card.
+    pub instance: AtomicU32,
     /// Memory held, context included.
     pub bytes: AtomicU64,
     /// Most memory that was ever held.
@@ -221,6 +256,8 @@ pub struct ClientSlot {
     pub communication: Real,
     /// Share of the multiprocessors that the running kernel fills.
     pub sm_share: Real,
+    /// Bytes that the running kernel exchanges with other cards, per nanosecond of what is left of it.
+    pub exchange_bytes_per_ns: Real,
     /// When the last kernel ended.
     pub finished_at: AtomicU64,
     /// Bytes that are still to be copied to the card.
@@ -280,129 +317,7 @@ impl ClientSlot {
     }
 }
 
-/// What a client did in one tenth of a second.
-#[repr(C)]
-#[derive(Debug)]
-struct Bucket {
-    /// Which tenth of a second since the machine started; a bucket with another number is stale.
-    number: AtomicU32,
-    busy_ns: AtomicU32,
-    memory_ns: AtomicU32,
-    communication_ns: AtomicU32,
-}
-
-/// The last buckets of a client.
-#[repr(C)]
-pub struct BucketRing {
-    ring: [Bucket; BUCKETS],
-}
-
-impl BucketRing {
-    /// Adds to the bucket of `at`.
-    pub fn add(&self, at: Instant, busy_ns: f64, memory_ns: f64, communication_ns: f64) {
-        let number = bucket_number(at);
-        let bucket = &self.ring[index(u64::from(number), BUCKETS)];
-        if bucket.number.load(Relaxed) != number {
-            bucket.busy_ns.store(0, Relaxed);
-            bucket.memory_ns.store(0, Relaxed);
-            bucket.communication_ns.store(0, Relaxed);
-            bucket.number.store(number, Relaxed);
-        }
-        for (field, value) in [
-            (&bucket.busy_ns, busy_ns),
-            (&bucket.memory_ns, memory_ns),
-            (&bucket.communication_ns, communication_ns),
-        ] {
-            field.store(field.load(Relaxed).saturating_add(whole(value)), Relaxed);
-        }
-    }
-
-    /// Forgets everything, for the next client of the slot.
-    pub fn clear(&self) {
-        for bucket in &self.ring {
-            if bucket.number.load(Relaxed) != 0 {
-                bucket.number.store(0, Relaxed);
-            }
-        }
-    }
-
-    /// Sums up the buckets that lie wholly between `after` and `until`; nothing when none of them has any
-    /// work.
-    pub fn sum(&self, after: Instant, until: Instant) -> Option<BucketSum> {
-        let first = (after.div_ceil(BUCKET_NS)).max((until / BUCKET_NS).saturating_sub(BUCKETS as u64 - 1));
-        let end = until / BUCKET_NS;
-        let span_ns = end.saturating_sub(first) * BUCKET_NS;
-        let mut sum = BucketSum { span_ns, busy_ns: 0, memory_ns: 0, communication_ns: 0, last_end: 0 };
-        for number in first..end {
-            let bucket = &self.ring[index(number, BUCKETS)];
-            if u64::from(bucket.number.load(Relaxed)) != number || number == 0 {
-                continue;
-            }
-            sum.busy_ns += u64::from(bucket.busy_ns.load(Relaxed));
-            sum.memory_ns += u64::from(bucket.memory_ns.load(Relaxed));
-            sum.communication_ns += u64::from(bucket.communication_ns.load(Relaxed));
-            sum.last_end = (number + 1) * BUCKET_NS;
-        }
-        (sum.last_end > 0).then_some(sum)
-    }
-}
-
-/// What a client did over several buckets.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct BucketSum {
-    /// Length of all buckets that were looked at.
-    pub span_ns: u64,
-    /// Nanoseconds with a kernel.
-    pub busy_ns: u64,
-    /// Nanoseconds with memory traffic.
-    pub memory_ns: u64,
-    /// Nanoseconds with communication.
-    pub communication_ns: u64,
-    /// End of the last bucket with any work.
-    pub last_end: Instant,
-}
-
-fn bucket_number(at: Instant) -> u32 {
-    u32::try_from(at / BUCKET_NS).unwrap_or(u32::MAX)
-}
-
-fn index(counter: u64, length: usize) -> usize {
+/// Place of a counter in a ring.
+pub(super) fn index(counter: u64, length: usize) -> usize {
     usize::try_from(counter % length as u64).unwrap_or(0)
-}
-
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to the range first")]
-fn whole(value: f64) -> u32 {
-    value.clamp(0.0, f64::from(u32::MAX)) as u32
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_whole_buckets_count_and_old_ones_are_forgotten() {
-        let ring = BucketRing { ring: std::array::from_fn(|_| empty()) };
-        let start = 5000 * BUCKET_NS;
-        for bucket in 0..4 {
-            ring.add(start + bucket * BUCKET_NS, 50e6, 10e6, 0.0);
-        }
-        let sum = ring.sum(start + 1, start + 4 * BUCKET_NS - 1).unwrap();
-        assert_eq!((sum.span_ns, sum.busy_ns, sum.memory_ns), (2 * BUCKET_NS, 100_000_000, 20_000_000));
-        assert_eq!(sum.last_end, start + 3 * BUCKET_NS);
-        assert_eq!(ring.sum(start + 4 * BUCKET_NS, start + 9 * BUCKET_NS), None);
-        ring.add(start + BUCKETS as u64 * BUCKET_NS, 1e6, 0.0, 0.0);
-        let sum = ring.sum(start, start + (BUCKETS as u64 + 1) * BUCKET_NS).unwrap();
-        assert_eq!(sum.busy_ns, 101_000_000);
-        ring.clear();
-        assert_eq!(ring.sum(0, u64::MAX / 2), None);
-    }
-
-    fn empty() -> Bucket {
-        Bucket {
-            number: AtomicU32::new(0),
-            busy_ns: AtomicU32::new(0),
-            memory_ns: AtomicU32::new(0),
-            communication_ns: AtomicU32::new(0),
-        }
-    }
 }

@@ -4,7 +4,9 @@
 //! that a reader without the lock sees old values but never broken ones. Writers hold the lock of the card; a
 //! lock dies with its holder.
 
+mod buckets;
 mod clock;
+mod ended;
 mod layout;
 mod lock;
 mod map;
@@ -12,10 +14,12 @@ mod process;
 
 use std::path::PathBuf;
 
+pub use buckets::{BUCKET_NS, BucketRing, BucketSum};
 pub use clock::{Clock, Instant};
+pub use ended::{EndedClient, EndedClients};
 pub use layout::{
-    BUCKET_NS, BucketRing, BucketSum, CardRecord, ClientSlot, EngineSample, EngineSamples, Header, Layout,
-    MOST_CARDS, MOST_CLIENTS, Occupancy, PowerSample, PowerSamples, REASON_BITS, Real, UsageKind,
+    CardRecord, ClientSlot, EngineSample, EngineSamples, EngineWork, Header, Layout, MOST_CARDS,
+    MOST_CLIENTS, MOST_INSTANCES, Occupancy, PowerSample, PowerSamples, REASON_BITS, Real, UsageKind,
 };
 pub use lock::{Held, LockError};
 pub use map::State;

@@ -162,6 +162,120 @@ fn sample_structures_are_laid_out_as_published() {
 }
 
 #[test]
+fn health_structures_are_laid_out_as_published() {
+    same_layout!(
+        EccErrorCounts,
+        published::nvmlEccErrorCounts_t,
+        l1_cache = l1Cache,
+        l2_cache = l2Cache,
+        device_memory = deviceMemory,
+        register_file = registerFile
+    );
+    same_layout!(
+        EccSramErrorStatus,
+        published::nvmlEccSramErrorStatus_v1_t,
+        version = version,
+        aggregate_unc_parity = aggregateUncParity,
+        aggregate_unc_sec_ded = aggregateUncSecDed,
+        aggregate_cor = aggregateCor,
+        volatile_unc_parity = volatileUncParity,
+        volatile_unc_sec_ded = volatileUncSecDed,
+        volatile_cor = volatileCor,
+        aggregate_unc_bucket_l2 = aggregateUncBucketL2,
+        aggregate_unc_bucket_sm = aggregateUncBucketSm,
+        aggregate_unc_bucket_pcie = aggregateUncBucketPcie,
+        aggregate_unc_bucket_mcu = aggregateUncBucketMcu,
+        aggregate_unc_bucket_other = aggregateUncBucketOther,
+        threshold_exceeded = bThresholdExceeded
+    );
+    same_layout!(
+        RowRemapperHistogram,
+        published::nvmlRowRemapperHistogramValues_t,
+        max = max,
+        high = high,
+        partial = partial,
+        low = low,
+        none = none
+    );
+    same_layout!(FanSpeedInfo, published::nvmlFanSpeedInfo_v1_t, version = version, fan = fan, speed = speed);
+}
+
+#[test]
+fn fabric_structures_are_laid_out_as_published() {
+    same_layout!(
+        FabricInfo,
+        published::nvmlGpuFabricInfo_t,
+        cluster_uuid = clusterUuid,
+        status = status,
+        clique_id = cliqueId,
+        state = state
+    );
+    same_layout!(
+        FabricInfoV2,
+        published::nvmlGpuFabricInfo_v2_t,
+        version = version,
+        cluster_uuid = clusterUuid,
+        status = status,
+        clique_id = cliqueId,
+        state = state,
+        health_mask = healthMask
+    );
+    same_layout!(
+        FabricInfoV3,
+        published::nvmlGpuFabricInfo_v3_t,
+        version = version,
+        cluster_uuid = clusterUuid,
+        status = status,
+        clique_id = cliqueId,
+        state = state,
+        health_mask = healthMask,
+        health_summary = healthSummary
+    );
+}
+
+#[test]
+fn work_structures_are_laid_out_as_published() {
+    same_layout!(
+        GpmSupport,
+        published::nvmlGpmSupport_t,
+        version = version,
+        is_supported_device = isSupportedDevice
+    );
+    assert_eq!(
+        offset_of!(GpmMetricsHead, num_metrics),
+        offset_of!(published::nvmlGpmMetricsGet_t, numMetrics)
+    );
+    assert_eq!(offset_of!(GpmMetricsHead, sample_1), offset_of!(published::nvmlGpmMetricsGet_t, sample1));
+    assert_eq!(offset_of!(GpmMetricsHead, sample_2), offset_of!(published::nvmlGpmMetricsGet_t, sample2));
+    assert_eq!(size_of::<GpmMetricsHead>(), offset_of!(published::nvmlGpmMetricsGet_t, metrics));
+    same_layout!(
+        GpmMetric,
+        published::nvmlGpmMetric_t,
+        metric_id = metricId,
+        nvml_return = nvmlReturn,
+        value = value,
+        short_name = metricInfo
+    );
+    same_layout!(
+        EventData,
+        published::nvmlEventData_t,
+        device = device,
+        kind = eventType,
+        data = eventData,
+        gpu_instance_id = gpuInstanceId,
+        compute_instance_id = computeInstanceId
+    );
+    same_layout!(
+        DeviceAttributes,
+        published::nvmlDeviceAttributes_t,
+        multiprocessor_count = multiprocessorCount,
+        gpu_instance_slice_count = gpuInstanceSliceCount,
+        compute_instance_slice_count = computeInstanceSliceCount,
+        memory_size_mb = memorySizeMB
+    );
+}
+
+#[test]
 fn a_row_of_a_long_list_is_the_published_structure() {
     // Rows are written as 64-bit words: pid, memory, both instance ids.
     type Row = published::nvmlProcessInfo_v2_t;
@@ -179,4 +293,7 @@ fn version_words_are_the_published_ones() {
     assert_eq!(version_word::<MarginTemperature>(1), 0x0100_0008);
     assert_eq!(version_word::<ProcessDetailList>(1), 0x0100_0018);
     assert_eq!(version_word::<ProcessesUtilizationInfo>(1), 0x0100_0018);
+    assert_eq!(version_word::<FanSpeedInfo>(1), 0x0100_000C);
+    assert_eq!(version_word::<FabricInfoV2>(2), 0x0200_0024);
+    assert_eq!(version_word::<FabricInfoV3>(3), 0x0300_0028);
 }

@@ -1,7 +1,15 @@
 //! Structures of NVML's C ABI; a test compares them with the published bindings.
 
+mod health;
 #[cfg(test)]
 mod layout_tests;
+mod work;
+
+pub(crate) use health::{
+    EccErrorCounts, EccSramErrorStatus, FabricInfo, FabricInfoV2, FabricInfoV3, FanSpeedInfo,
+    RowRemapperHistogram,
+};
+pub(crate) use work::{DeviceAttributes, EventData, EventDataV1, GpmMetric, GpmMetricsHead, GpmSupport};
 
 use std::ffi::{c_char, c_int, c_long, c_longlong, c_uint, c_ulong, c_ulonglong};
 

@@ -1,5 +1,6 @@
 //! Moves a card on to the present: whoever looks or works does it, under the card's lock.
 
+mod engines;
 #[cfg(test)]
 mod tests;
 
@@ -9,7 +10,7 @@ use super::load::Intensity;
 use super::physics::{Body, Influence, memory_clock, performance_state};
 use super::reasons::Reasons;
 use crate::board::Card;
-use crate::state::{BUCKET_NS, BucketRing, CardRecord, ClientSlot, Instant, State};
+use crate::state::{BUCKET_NS, BucketRing, CardRecord, ClientSlot, Instant, MOST_INSTANCES, State};
 
 /// Period of power samples.
 const POWER_PERIOD_NS: u64 = 100_000_000;
@@ -18,14 +19,26 @@ const POWER_PERIOD_NS: u64 = 100_000_000;
 struct Work<'a> {
     slot: &'a ClientSlot,
     buckets: &'a BucketRing,
+    /// The MIG instance that it uses, counted from 1; 0 for the whole card.
+    instance: usize,
     /// The kernel that runs, if one does, and what is left of it.
     kernel: Option<(Intensity, f64)>,
     receiving: f64,
     sending: f64,
 }
 
-/// Moves `card` on to `now`. The caller holds the card's lock.
-pub(super) fn advance(state: &State, card: &Card, now: Instant) {
+/// A card with what the board around it makes of its work.
+#[derive(Clone, Copy)]
+pub(super) struct Surroundings<'a> {
+    /// The card.
+    pub(super) card: &'a Card,
+    /// Whether it reaches other cards over NVLink; else over its link to the host.
+    pub(super) has_nvlink: bool,
+}
+
+/// Moves a card on to `now`, as it is all the time until then. The caller holds the card's lock.
+pub(super) fn advance(state: &State, around: Surroundings, now: Instant) {
+    let card = around.card;
     let record = &state.layout().cards[card.index];
     let mut at = record.advanced_to.load(Relaxed);
     if at == 0 {
@@ -49,10 +62,10 @@ pub(super) fn advance(state: &State, card: &Card, now: Instant) {
         if let Some(end) = next_kernel_end(&work, body.clock_ratio, at) {
             next = next.min(end);
         }
-        step(card, record, &mut work, &mut body, at, next);
+        step(around, record, &mut work, &mut body, at, next);
         at = next;
         if at.is_multiple_of(engine_period) {
-            end_engine_sample(record, at, engine_period);
+            end_engine_sample(card, record, at, engine_period);
         }
         if at.is_multiple_of(POWER_PERIOD_NS) {
             end_power_sample(card, record, &body, !work.is_empty(), at);
@@ -70,7 +83,10 @@ pub(super) fn advance(state: &State, card: &Card, now: Instant) {
 /// How long what is left of a client's kernel takes as things stand, in nanoseconds.
 pub(super) fn time_left_ns(state: &State, card: &Card, slot: &ClientSlot) -> f64 {
     let clock_ratio = state.layout().cards[card.index].clock_ratio.get();
-    let running = slots_on(state, card.index).filter(|other| other.running.load(Relaxed) == 1).count();
+    let instance = slot.instance.load(Relaxed);
+    let running = slots_on(state, card.index)
+        .filter(|other| other.running.load(Relaxed) == 1 && other.instance.load(Relaxed) == instance)
+        .count();
     slot.remaining_ns.get() * intensity(slot).slowdown(clock_ratio) * running.max(1) as f64
 }
 
@@ -108,6 +124,7 @@ fn work_on(state: &State, card: usize) -> Vec<Work<'_>> {
         work.push(Work {
             slot,
             buckets,
+            instance: (slot.instance.load(Relaxed) as usize).min(MOST_INSTANCES),
             kernel: is_running.then(|| (intensity(slot), slot.remaining_ns.get())),
             receiving: slot.receiving_bytes.get(),
             sending: slot.sending_bytes.get(),
@@ -129,38 +146,56 @@ fn boundary_after(at: Instant, period: u64) -> Instant {
     (at / period + 1) * period
 }
 
+/// Clients with a kernel, by instance: those of one instance share its time.
+fn running(work: &[Work]) -> [usize; MOST_INSTANCES + 1] {
+    let mut running = [0; MOST_INSTANCES + 1];
+    for client in work.iter().filter(|client| client.kernel.is_some()) {
+        running[client.instance] += 1;
+    }
+    running
+}
+
 /// When the first of the running kernels ends if nothing else changes.
 fn next_kernel_end(work: &[Work], clock_ratio: f64, at: Instant) -> Option<Instant> {
-    let running = work.iter().filter(|client| client.kernel.is_some()).count() as f64;
+    let running = running(work);
     let shortest = work
         .iter()
-        .filter_map(|client| client.kernel)
-        .map(|(kernel, left)| left * kernel.slowdown(clock_ratio) * running)
+        .filter_map(|client| Some((client.kernel?, running[client.instance] as f64)))
+        .map(|((kernel, left), beside)| left * kernel.slowdown(clock_ratio) * beside)
         .min_by(f64::total_cmp)?;
     Some(at + nanoseconds(shortest).max(1))
 }
 
-fn step(card: &Card, record: &CardRecord, work: &mut [Work], body: &mut Body, from: Instant, until: Instant) {
+fn step(
+    around: Surroundings,
+    record: &CardRecord,
+    work: &mut [Work],
+    body: &mut Body,
+    from: Instant,
+    until: Instant,
+) {
+    let card = around.card;
     let length = until - from;
     let length_ns = length as f64;
-    let running = work.iter().filter(|client| client.kernel.is_some()).count();
-    let share = 1.0 / running.max(1) as f64;
+    let running = running(work);
+    let is_busy = running.iter().any(|count| *count > 0);
     let mut draw = 0.0;
     let mut memory_share: f64 = 0.0;
     for client in work.iter_mut() {
         let Some((kernel, left)) = client.kernel else { continue };
-        draw += kernel.draw() * share;
-        memory_share += kernel.memory.clamp(0.0, 1.0) * share;
-        let (busy_ns, memory_ns) = (length_ns * share, length_ns * share * kernel.memory.clamp(0.0, 1.0));
-        client.buckets.add(
-            from,
-            busy_ns,
-            memory_ns,
-            length_ns * share * kernel.communication.clamp(0.0, 1.0),
-        );
-        client.slot.busy_ns.set(client.slot.busy_ns.get() + busy_ns);
-        client.slot.memory_ns.set(client.slot.memory_ns.get() + memory_ns);
-        let left = left - length_ns * share / kernel.slowdown(body.clock_ratio);
+        let share = 1.0 / running[client.instance].max(1) as f64;
+        let of_card = part_of_card(card, client.instance);
+        let memory = kernel.memory.clamp(0.0, 1.0);
+        draw += kernel.draw() * share * of_card;
+        memory_share += memory * share * of_card;
+        let own_ns = length_ns * share;
+        client.buckets.add(from, own_ns, own_ns * memory, own_ns * kernel.communication.clamp(0.0, 1.0));
+        client.slot.busy_ns.set(client.slot.busy_ns.get() + own_ns);
+        client.slot.memory_ns.set(client.slot.memory_ns.get() + own_ns * memory);
+        engines::book(record, client.instance, &kernel, own_ns, of_card);
+        let done_ns = (own_ns / kernel.slowdown(body.clock_ratio)).min(left);
+        exchange(around, record, done_ns * client.slot.exchange_bytes_per_ns.get());
+        let left = left - done_ns;
         client.kernel = if left < 1.0 {
             client.slot.finished_at.store(until, Relaxed);
             None
@@ -169,7 +204,7 @@ fn step(card: &Card, record: &CardRecord, work: &mut [Work], body: &mut Body, fr
         };
     }
     copy(card, record, work, length_ns / 1e9);
-    if running > 0 {
+    if is_busy {
         record.busy_at.store(until, Relaxed);
         record.sample_busy_ns.store(record.sample_busy_ns.load(Relaxed) + length, Relaxed);
         record.sample_memory_ns.set(record.sample_memory_ns.get() + length_ns * memory_share);
@@ -177,8 +212,9 @@ fn step(card: &Card, record: &CardRecord, work: &mut [Work], body: &mut Body, fr
     let seconds = length_ns / 1e9;
     let influence = Influence {
         draw,
+        memory_share,
         has_client: !work.is_empty(),
-        is_busy: running > 0,
+        is_busy,
         calm_s: calm_seconds(record, until),
     };
     let outcome = body.step(card, influence, seconds);
@@ -190,8 +226,24 @@ fn step(card: &Card, record: &CardRecord, work: &mut [Work], body: &mut Body, fr
         record.reason_ns[position].fetch_add(length, Relaxed);
     }
     let base_ratio = f64::from(card.profile.clocks.base) / f64::from(card.profile.clocks.maximum);
-    if running > 0 && body.clock_ratio < base_ratio {
+    if is_busy && body.clock_ratio < base_ratio {
         record.below_base_ns.fetch_add(length, Relaxed);
+    }
+}
+
+/// Share of the card that an instance is.
+fn part_of_card(card: &Card, instance: usize) -> f64 {
+    let cut = instance.checked_sub(1).and_then(|position| card.instances.get(position));
+    cut.map_or(1.0, |cut| f64::from(cut.multiprocessors) / f64::from(card.profile.multiprocessors))
+}
+
+/// Books what a card exchanged with others, as much in one direction as in the other.
+fn exchange(around: Surroundings, record: &CardRecord, bytes: f64) {
+    if around.has_nvlink {
+        record.exchanged_bytes.set(record.exchanged_bytes.get() + bytes);
+    } else {
+        record.received_bytes.set(record.received_bytes.get() + bytes);
+        record.sent_bytes.set(record.sent_bytes.get() + bytes);
     }
 }
 
@@ -218,8 +270,11 @@ fn store(client: &Work) {
     slot.sending_bytes.set(if client.sending < 1.0 { 0.0 } else { client.sending });
 }
 
-fn end_engine_sample(record: &CardRecord, at: Instant, period: u64) {
-    let busy = record.sample_busy_ns.load(Relaxed) as f64 / period as f64;
+fn end_engine_sample(card: &Card, record: &CardRecord, at: Instant, period: u64) {
+    let busy = match card.setting.stuck_utilization {
+        Some(percent) => f64::from(percent) / 100.0,
+        None => record.sample_busy_ns.load(Relaxed) as f64 / period as f64,
+    };
     let memory = record.sample_memory_ns.get() / period as f64;
     record.engine.push(at, parts_per_million(busy), parts_per_million(memory));
     record.sample_busy_ns.store(0, Relaxed);

@@ -39,7 +39,8 @@ impl Bench {
 
     /// Moves the card on to `nanoseconds` after the box came up.
     fn go_to(&self, nanoseconds: u64) {
-        advance(&self.state, &self.card, self.state.clock().started + nanoseconds);
+        let around = Surroundings { card: &self.card, has_nvlink: false };
+        advance(&self.state, around, self.state.clock().started + nanoseconds);
     }
 
     fn busy_percent(&self) -> Vec<u32> {
@@ -161,4 +162,51 @@ fn a_copy_takes_the_time_that_the_link_needs() {
     bench.go_to(3 * SECOND);
     assert!((bench.record().sent_bytes.get() / bytes - 1.0).abs() < 1e-6);
     assert!(slot.sending_bytes.get() <= 0.0);
+}
+
+#[test]
+fn an_exchange_is_booked_as_the_kernel_gets_on() {
+    let bench = Bench::new();
+    let slot = bench.client(0);
+    bench.go_to(SECOND);
+    slot.exchange_bytes_per_ns.set(2.0);
+    start(slot, 1.0, 1000);
+    bench.go_to(SECOND + 500 * MILLISECOND);
+    assert!((bench.record().sent_bytes.get() / 1e9 - 1.0).abs() < 0.01);
+    let around = Surroundings { card: &bench.card, has_nvlink: true };
+    advance(&bench.state, around, bench.state.clock().started + 3 * SECOND);
+    assert!((bench.record().exchanged_bytes.get() / 1e9 - 1.0).abs() < 0.01);
+    assert!((bench.record().received_bytes.get() / 1e9 - 1.0).abs() < 0.01);
+}
+
+#[test]
+fn one_multiprocessor_makes_the_card_busy_and_does_little() {
+    let bench = Bench::new();
+    let slot = bench.client(0);
+    start(slot, 0.0, 20_000);
+    slot.sm_share.set(1.0 / 108.0);
+    bench.go_to(10 * SECOND);
+    assert_eq!(bench.busy_percent()[0], 100);
+    let record = bench.record();
+    assert!(record.power_w.get() < 70.0, "{}", record.power_w.get());
+    let active = record.work[0].multiprocessors.get() / record.work[0].graphics.get();
+    assert!((active - 1.0 / 108.0).abs() < 1e-6, "{active}");
+}
+
+#[test]
+fn instances_do_not_share_their_time() {
+    let mut bench = Bench::new();
+    let mut setting = bench.card.setting.clone();
+    setting.mig.enabled = true;
+    setting.mig.instances = vec!["3g.40gb".to_owned(), "3g.40gb".to_owned()];
+    bench.card = Card::resolve(0, &setting).unwrap();
+    let (one, two) = (bench.client(0), bench.client(1));
+    one.instance.store(1, Relaxed);
+    two.instance.store(2, Relaxed);
+    bench.go_to(SECOND);
+    start(one, 1.0, 500);
+    start(two, 1.0, 500);
+    bench.go_to(4 * SECOND);
+    let ended = bench.state.clock().started + 1500 * MILLISECOND;
+    assert_eq!([one.finished_at.load(Relaxed), two.finished_at.load(Relaxed)], [ended, ended]);
 }
