@@ -52,10 +52,10 @@ pub(super) fn cards(samples: &[Sample]) -> Vec<Card> {
 /// Gives cards of other vendors the numbers behind NVIDIA's, whose library knows nothing of them.
 fn number_others(cards: &mut [Card]) {
     let is_nvidia = |card: &&Card| card.vendor == Vendor::Nvidia;
-    let mut next = cards.iter().filter(is_nvidia).map(|card| card.index + 1).max().unwrap_or(0);
-    for card in cards.iter_mut().filter(|card| card.vendor != Vendor::Nvidia) {
-        card.index = next;
-        next += 1;
+    let first = cards.iter().filter(is_nvidia).map(|card| card.index + 1).max().unwrap_or(0);
+    let others = cards.iter_mut().filter(|card| card.vendor != Vendor::Nvidia);
+    for (card, index) in others.zip(first..) {
+        card.index = index;
     }
     cards.sort_by_key(|card| (card.parent.unwrap_or(card.index), card.parent));
 }
