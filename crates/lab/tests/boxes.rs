@@ -1,78 +1,24 @@
 //! Brings boxes up as root and as an ordinary user, looks from inside, and checks that nothing is left behind.
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests fail and speak as tests do")]
 
+mod support;
+
 use std::fs;
 use std::os::unix::fs::chown;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use gpuwhy_lab::place::ability::{Abilities, Ability, DELAY_ACCOUNTING};
 use gpuwhy_lab::place::journal;
 use gpuwhy_lab::place::keeper::Status;
-use gpuwhy_lab::place::plan::Plan;
-use gpuwhy_lab::place::process::ProcessIdentity;
-use gpuwhy_lab::place::running::{self, Lifetime};
-use gpuwhy_lab::place::{BoxDirectory, process};
+use gpuwhy_lab::place::process::{self, ProcessIdentity};
+use gpuwhy_lab::place::running;
 use rustix::process::{Pid, Signal, kill_process};
+use support::{LAB, is_root, one_at_a_time, place, shell, start, text, wait_for};
 
-const LAB: &str = env!("CARGO_BIN_EXE_lab");
 const ORDINARY_USER: u32 = 1234;
-
-/// Boxes change machine-wide settings, so one test at a time.
-static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
-
-fn one_at_a_time() -> MutexGuard<'static, ()> {
-    ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn is_root() -> bool {
-    let is_root = rustix::process::geteuid().is_root();
-    if !is_root {
-        println!("skipped: needs root");
-    }
-    is_root
-}
-
-/// A folder that every user may search, with a box directory to be.
-fn place() -> (tempfile::TempDir, BoxDirectory) {
-    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
-    fs::set_permissions(folder.path(), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
-    let directory = BoxDirectory::new(folder.path().join("box"));
-    (folder, directory)
-}
-
-fn plan(text: &str) -> Plan {
-    toml::from_str(&format!("name = \"test\"\nlibrary_installed = false\n{text}")).unwrap()
-}
-
-fn start(directory: &BoxDirectory, text: &str) -> running::Kept {
-    running::start(Path::new(LAB), directory, &plan(text), Lifetime::WithStarter).unwrap()
-}
-
-fn shell(directory: &BoxDirectory, user: Option<&str>, command: &str) -> Output {
-    let mut lab = Command::new(LAB);
-    lab.arg("shell").arg(directory.path());
-    if let Some(user) = user {
-        lab.args(["--user", user]);
-    }
-    lab.args(["--", "/bin/sh", "-c", command]).output().unwrap()
-}
-
-fn text(output: &Output) -> String {
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout.clone()).unwrap()
-}
-
-fn wait_for(what: &str, mut holds: impl FnMut() -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(20);
-    while !holds() {
-        assert!(Instant::now() < deadline, "not within 20 s: {what}");
-        std::thread::sleep(Duration::from_millis(10));
-    }
-}
 
 fn signal(pid: u32, signal: Signal) {
     kill_process(Pid::from_raw(i32::try_from(pid).unwrap()).unwrap(), signal).unwrap();

@@ -9,10 +9,11 @@ use crate::workspace::Workspace;
 const ALLOWED: &[(&str, &str)] = &[
     ("crates/sources/src/nvml/raw", "calls the driver's C library"),
     ("crates/sources/src/nvml/descriptors.rs", "closes descriptors that the child has inherited"),
-    ("crates/lab/src/place/namespace.rs", "leaves the namespaces of the machine"),
+    ("crates/lab/src/place/namespace.rs", "leaves the namespaces of the machine and forks into one of its own"),
     ("crates/lab/src/stand_in/library.rs", "calls the library of the box as a program does"),
     ("crates/lab/src/state/lock.rs", "locks open file descriptions"),
     ("crates/lab/src/state/map.rs", "maps memory that processes of a box share"),
+    ("crates/lab/src/workloads/zombie.rs", "ends one thread and not the process"),
     ("crates/lab/nvml/src", "is the driver's C library of an emulated box"),
     ("crates/lab/nvml/tests", "calls that library as C callers do"),
     ("xtask/src/on_gpu/calls.rs", "times calls of the driver's C library"),

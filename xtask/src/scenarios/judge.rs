@@ -31,13 +31,16 @@ pub(crate) struct Judgement {
     pub(crate) is_culprit_right: Option<bool>,
     /// It takes a near miss for the real thing.
     pub(crate) took_near_miss: bool,
+    /// Every cause is an answer of the report, and by the right process; judged only where there are several.
+    pub(crate) are_all_named: Option<bool>,
 }
 
 impl Judgement {
     /// Whether nothing at all is wrong.
     pub(crate) fn is_right(self) -> bool {
         let names_the_right_one = self.is_culprit_right != Some(false);
-        self.is_first && names_the_right_one && !self.took_near_miss && !self.is_harmful
+        let names_all = self.are_all_named != Some(false);
+        self.is_first && names_the_right_one && names_all && !self.took_near_miss && !self.is_harmful
     }
 }
 
@@ -59,11 +62,16 @@ pub(crate) fn judge(report: &Report, truth: &Truth, positions: &[usize]) -> Judg
             .zip(first)
             .and_then(|(answer, first)| names_culprit(first, answer, positions)),
         took_near_miss: truth.near_miss_of.as_deref().is_some_and(|cause| is_taken(report, truth, cause)),
+        are_all_named: (!truth.also.is_empty())
+            .then(|| truth.answers.iter().take(1).chain(&truth.also).all(|answer| is_named(report, answer))),
     }
 }
 
+/// Returns the answer that a finding gives: where several have its cause, the one about the process that it names.
 fn answer_for<'truth>(finding: &ReportFinding, truth: &'truth Truth) -> Option<&'truth Answer> {
-    truth.answers.iter().find(|answer| answer.cause == finding.cause.id())
+    let mut answers = truth.answers.iter().filter(|answer| answer.cause == finding.cause.id());
+    let first = answers.clone().next();
+    answers.find(|answer| is_by(finding, answer)).or(first)
 }
 
 /// Whether a cause stands first or is sure enough to be an answer, and is not said about a bystander of whom it is true.
@@ -73,6 +81,14 @@ fn is_taken(report: &Report, truth: &Truth, cause: &str) -> bool {
         let is_answer = rank == 0 || finding.confidence >= ANSWER;
         let is_true = answer_for(finding, truth).is_some_and(|answer| is_by(finding, answer));
         finding.cause.id() == cause && is_answer && !is_true
+    })
+}
+
+/// Whether some finding is this answer, and sure enough to be one.
+fn is_named(report: &Report, answer: &Answer) -> bool {
+    report.findings.iter().any(|finding| {
+        let is_by_the_right_one = answer.culprits.is_empty() || is_by(finding, answer);
+        finding.cause.id() == answer.cause && finding.confidence >= ANSWER && is_by_the_right_one
     })
 }
 
@@ -142,7 +158,7 @@ mod tests {
             card: Some(card),
         };
         let answer = Answer { cause: cause.to_owned(), culprits: vec![culprit], cards: vec![card] };
-        Truth { void: None, answers: vec![answer], near_miss_of: None }
+        Truth { void: None, answers: vec![answer], also: vec![], near_miss_of: None }
     }
 
     fn judged(truth: &Truth) -> Judgement {
@@ -181,6 +197,25 @@ mod tests {
         truth.answers.insert(0, Answer { cause: "vram-full".to_owned(), culprits: vec![], cards: vec![] });
         let judgement = judged(&truth);
         assert!(judgement.is_first && !judgement.is_strictly_first);
+    }
+
+    #[test]
+    fn of_two_causes_both_must_be_named() {
+        let mut truth = truth("vram-held-by-dead-process", 4242, 2);
+        truth.also = truth.answers.clone();
+        assert_eq!(judged(&truth).are_all_named, Some(true));
+        truth.also = self::truth("idle-reserved", 4242, 2).answers;
+        let judgement = judged(&truth);
+        assert_eq!(judgement.are_all_named, Some(false));
+        assert!(judgement.is_first && !judgement.is_right());
+    }
+
+    #[test]
+    fn of_two_answers_with_one_cause_the_one_about_the_named_process_counts() {
+        let mut truth = truth("vram-held-by-dead-process", 4243, 1);
+        truth.answers.extend(self::truth("vram-held-by-dead-process", 4242, 2).answers);
+        assert_eq!(judged(&truth).is_culprit_right, Some(true));
+        assert_eq!(judge(&report(), &truth, &[1]).is_culprit_right, Some(false));
     }
 
     #[test]

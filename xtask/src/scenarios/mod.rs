@@ -42,6 +42,9 @@ pub(crate) fn run(workspace: &Workspace, selection: &Selection) -> Result<Score>
     for (number, template) in templates.iter().cycle().take(selection.count).enumerate() {
         run_one(workspace, template, seed + number as u64, &mut score);
     }
+    if let Some(pairs) = score.pairs() {
+        println!("{pairs}");
+    }
     println!("{score}");
     Ok(score)
 }
@@ -78,6 +81,7 @@ const NO_ANSWER: judge::Judgement = judge::Judgement {
     is_harmful: false,
     is_culprit_right: None,
     took_near_miss: false,
+    are_all_named: None,
 };
 
 /// Returns the scenarios of this name, or of this cause with its near misses; all without a name.

@@ -18,6 +18,8 @@ pub(crate) struct Score {
     culprits_right: usize,
     near_miss: usize,
     void: usize,
+    pairs: usize,
+    pairs_named: usize,
 }
 
 impl Score {
@@ -33,6 +35,14 @@ impl Score {
         self.culprits += usize::from(judgement.is_culprit_right.is_some());
         self.culprits_right += usize::from(judgement.is_culprit_right == Some(true));
         self.near_miss += usize::from(judgement.took_near_miss);
+        self.pairs += usize::from(judgement.are_all_named.is_some());
+        self.pairs_named += usize::from(judgement.are_all_named == Some(true));
+    }
+
+    /// How often both causes of a pair were named; nothing where there was no pair.
+    pub(crate) fn pairs(&self) -> Option<String> {
+        let named = Part { part: self.pairs_named, whole: self.pairs };
+        (self.pairs > 0).then(|| format!("pairs {} both-named {named}", self.pairs))
     }
 
     /// Counts one run that proves nothing.
@@ -100,6 +110,7 @@ mod tests {
         is_harmful: false,
         is_culprit_right: Some(true),
         took_near_miss: false,
+        are_all_named: None,
     };
 
     fn score(judgements: &[Judgement]) -> Score {
@@ -120,6 +131,14 @@ mod tests {
             "cases 2 first 1 (50.0 %) strictly 1 (50.0 %) in-three 2 (100.0 %) undetermined 0 confident-wrong 0 \
              harmful 0 culprit 1 (100.0 %) near-miss 0 void 1"
         );
+    }
+
+    #[test]
+    fn pairs_have_a_line_of_their_own() {
+        assert_eq!(score(&[RIGHT]).pairs(), None);
+        let both = Judgement { are_all_named: Some(true), ..RIGHT };
+        let one = Judgement { are_all_named: Some(false), ..RIGHT };
+        assert_eq!(score(&[RIGHT, both, one]).pairs().as_deref(), Some("pairs 2 both-named 1 (50.0 %)"));
     }
 
     #[test]

@@ -125,7 +125,7 @@ mod tests {
 
     fn truth(cause: &str, cards: &[usize]) -> Truth {
         let answer = Answer { cause: cause.to_owned(), culprits: Vec::new(), cards: cards.to_vec() };
-        Truth { void: None, answers: vec![answer], near_miss_of: None }
+        Truth { void: None, answers: vec![answer], also: vec![], near_miss_of: None }
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use anyhow::Context;
 use gpuwhy_lab::place::keeper::{self, read_json};
+use gpuwhy_lab::place::server::{self, Server};
 use gpuwhy_lab::place::store::{self, Mounted};
 use gpuwhy_lab::place::{BoxDirectory, launch as launching, namespace};
 use rustix::process::Signal;
@@ -22,8 +23,13 @@ pub(super) fn keep(directory: &Path, has_lifeline: bool) -> anyhow::Result<()> {
 }
 
 /// Makes the namespace and holds it until the keeper closes our standard input.
-pub(super) fn anchor(directory: &Path, devices: &[String], mount_points: &[String]) -> anyhow::Result<()> {
-    namespace::create(&BoxDirectory::new(directory), devices, mount_points)?;
+pub(super) fn anchor(
+    directory: &Path,
+    devices: &[String],
+    mount_points: &[String],
+    shared_memory_bytes: Option<u64>,
+) -> anyhow::Result<()> {
+    namespace::create(&BoxDirectory::new(directory), devices, mount_points, shared_memory_bytes)?;
     say("ready");
     io::stdin().read_to_end(&mut Vec::new())?;
     Ok(())
@@ -35,6 +41,15 @@ pub(super) fn store(file: &Path, anchor: u32) -> anyhow::Result<()> {
     let mounted: Mounted = read_json(file)?;
     namespace::enter(anchor)?;
     store::serve(&mounted, || say("ready"))?;
+    Ok(())
+}
+
+/// Serves files at the other end of a network cable until it dies with the keeper.
+pub(super) fn server(directory: &Path, file: &Path, anchor: u32) -> anyhow::Result<()> {
+    rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
+    let server: Server = read_json(file)?;
+    namespace::enter(anchor)?;
+    server::serve(&BoxDirectory::new(directory), &server, || say("ready"))?;
     Ok(())
 }
 

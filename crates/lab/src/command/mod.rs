@@ -56,6 +56,9 @@ enum Command {
         /// Where stores will be mounted.
         #[arg(long)]
         mount_point: Vec<String>,
+        /// Size of `/dev/shm` in bytes.
+        #[arg(long)]
+        shared_memory: Option<u64>,
     },
     /// Serves a store.
     #[command(hide = true)]
@@ -63,6 +66,16 @@ enum Command {
         /// The box directory.
         directory: PathBuf,
         /// The store and its mount point.
+        file: PathBuf,
+        /// The process that holds the namespace open.
+        anchor: u32,
+    },
+    /// Serves files at the other end of a network cable.
+    #[command(hide = true)]
+    Server {
+        /// The box directory.
+        directory: PathBuf,
+        /// The server.
         file: PathBuf,
         /// The process that holds the namespace open.
         anchor: u32,
@@ -84,10 +97,11 @@ pub(crate) fn run() -> ExitCode {
         Command::Shell(shell) => shell.run(),
         Command::Prove(prove) => prove.run(),
         Command::Keep { directory, lifeline } => helper::keep(&directory, lifeline),
-        Command::Anchor { directory, device, mount_point } => {
-            helper::anchor(&directory, &device, &mount_point)
+        Command::Anchor { directory, device, mount_point, shared_memory } => {
+            helper::anchor(&directory, &device, &mount_point, shared_memory)
         }
         Command::Store { directory: _, file, anchor } => helper::store(&file, anchor),
+        Command::Server { directory, file, anchor } => helper::server(&directory, &file, anchor),
         Command::Launch { file } => helper::launch(&file),
     };
     match done {

@@ -7,7 +7,7 @@ use anyhow::Context;
 use clap::Args;
 use gpuwhy_lab::board::BoardFile;
 use gpuwhy_lab::place::BoxDirectory;
-use gpuwhy_lab::place::plan::Plan;
+use gpuwhy_lab::place::plan::{Plan, Visitor};
 use gpuwhy_lab::place::running::{self, Lifetime};
 use gpuwhy_lab::scenario::{self, Template};
 
@@ -72,6 +72,10 @@ impl Up {
             library_installed: true,
             members: Vec::new(),
             stores: Vec::new(),
+            servers: Vec::new(),
+            shared_memory_bytes: None,
+            shortage: None,
+            visitor: Visitor::default(),
             data_set: None,
             kernel_log: Vec::new(),
             seed: self.seed,

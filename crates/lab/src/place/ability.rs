@@ -6,6 +6,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::control_group::{Disk, Limit, can_limit};
+use super::server::can_lay_cable;
 
 /// Something that a box may be unable to show here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -19,6 +20,14 @@ pub enum Ability {
     Store,
     /// A limit on CPU time.
     CpuLimit,
+    /// A limit on memory.
+    MemoryLimit,
+    /// A limit on processes and threads.
+    TaskLimit,
+    /// A server at the other end of a network cable.
+    Network,
+    /// A visitor that sees no process of anybody else.
+    OwnPids,
     /// The kernel's account of how long a process waited for a disk.
     DelayAccounting,
 }
@@ -60,6 +69,18 @@ impl Abilities {
         }
         if !can_limit(Limit::Cpu(1.0)) {
             lacks(Ability::CpuLimit, "no control group may limit CPU time".to_owned());
+        }
+        if !can_limit(Limit::Memory(1 << 30)) {
+            lacks(Ability::MemoryLimit, "no control group may limit memory".to_owned());
+        }
+        if !can_limit(Limit::Tasks(None)) {
+            lacks(Ability::TaskLimit, "no control group may limit processes and threads".to_owned());
+        }
+        if !can_lay_cable() {
+            lacks(Ability::Network, "a cable needs root and `ip` of iproute2".to_owned());
+        }
+        if !is_root {
+            lacks(Ability::OwnPids, "a pid namespace with its own /proc needs root".to_owned());
         }
         if let Err(error) = File::options().read(true).write(true).open("/dev/fuse") {
             lacks(Ability::Store, format!("/dev/fuse cannot be opened: {error}"));

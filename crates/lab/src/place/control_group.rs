@@ -1,4 +1,4 @@
-//! Control groups of members: how fast they may read from the disk and how much CPU they get.
+//! Control groups of members: how fast they may use the disk, and how much CPU, memory and how many threads they get.
 //!
 //! Both hierarchies are spoken: version 2 where its controller is there, else version 1.
 
@@ -23,6 +23,17 @@ pub enum Limit {
         /// Bytes per second.
         bytes_per_second: u64,
     },
+    /// Writes to one disk, in bytes per second.
+    Writes {
+        /// The whole disk.
+        disk: Disk,
+        /// Bytes per second.
+        bytes_per_second: u64,
+    },
+    /// Memory, page cache included, in bytes.
+    Memory(u64),
+    /// Processes and threads; no limit where nothing is given.
+    Tasks(Option<u64>),
 }
 
 /// A block device by its numbers.
@@ -81,14 +92,18 @@ impl Limit {
     fn controller_in_version_two(self) -> &'static str {
         match self {
             Self::Cpu(_) => "cpu",
-            Self::Reads { .. } => "io",
+            Self::Reads { .. } | Self::Writes { .. } => "io",
+            Self::Memory(_) => "memory",
+            Self::Tasks(_) => "pids",
         }
     }
 
     fn controller_in_version_one(self) -> &'static str {
         match self {
             Self::Cpu(_) => "cpu",
-            Self::Reads { .. } => "blkio",
+            Self::Reads { .. } | Self::Writes { .. } => "blkio",
+            Self::Memory(_) => "memory",
+            Self::Tasks(_) => "pids",
         }
     }
 
@@ -117,6 +132,18 @@ impl Limit {
                 "blkio.throttle.read_bps_device",
                 format!("{}:{} {bytes_per_second}", disk.major, disk.minor),
             )],
+            (Self::Writes { disk, bytes_per_second }, Hierarchy::Two(_)) => {
+                vec![("io.max", format!("{}:{} wbps={bytes_per_second}", disk.major, disk.minor))]
+            }
+            (Self::Writes { disk, bytes_per_second }, Hierarchy::One(_)) => vec![(
+                "blkio.throttle.write_bps_device",
+                format!("{}:{} {bytes_per_second}", disk.major, disk.minor),
+            )],
+            (Self::Memory(bytes), Hierarchy::Two(_)) => vec![("memory.max", bytes.to_string())],
+            (Self::Memory(bytes), Hierarchy::One(_)) => vec![("memory.limit_in_bytes", bytes.to_string())],
+            (Self::Tasks(count), _) => {
+                vec![("pids.max", count.map_or_else(|| "max".to_owned(), |count| count.to_string()))]
+            }
         }
     }
 }
@@ -131,21 +158,25 @@ pub fn can_limit(limit: Limit) -> bool {
     rustix::process::geteuid().is_root() && limit.hierarchy().is_ok()
 }
 
-/// Makes a control group called `name` with `limit`, and returns its `cgroup.procs`.
+/// Makes a control group at `path` below the root of its hierarchy, with `limit`, and returns its `cgroup.procs`.
 ///
 /// # Errors
 /// Fails when the controller is missing or the group cannot be made.
-pub fn make(journal: &mut Journal, name: &str, limit: Limit) -> Result<PathBuf, LimitError> {
+pub fn make(journal: &mut Journal, path: &Path, limit: Limit) -> Result<PathBuf, LimitError> {
     let hierarchy = limit.hierarchy()?;
-    let group = match &hierarchy {
-        Hierarchy::One(root) => root.join(name),
-        Hierarchy::Two(root) => {
-            let switch = root.join("cgroup.subtree_control");
+    let (Hierarchy::One(root) | Hierarchy::Two(root)) = &hierarchy;
+    let mut group = root.clone();
+    for part in path {
+        if matches!(hierarchy, Hierarchy::Two(_)) {
+            let switch = group.join("cgroup.subtree_control");
             journal.switch_controller_on(&switch, limit.controller_in_version_two())?;
-            root.join(name)
         }
-    };
-    journal.make_control_group(&group)?;
+        group.push(part);
+        // A container runtime of the machine may have made the group of all its containers.
+        if !group.exists() {
+            journal.make_control_group(&group)?;
+        }
+    }
     for (file, value) in limit.files(&hierarchy) {
         write(&group.join(file), &value)?;
     }

@@ -20,6 +20,21 @@ impl BoxDirectory {
         self.path().join("proc-modules")
     }
 
+    /// What members see as `/proc/meminfo`, on a machine short of memory.
+    pub fn proc_meminfo(&self) -> PathBuf {
+        self.path().join("proc-meminfo")
+    }
+
+    /// What members see as `/proc/pressure/memory`, on a machine short of memory.
+    pub fn proc_pressure_memory(&self) -> PathBuf {
+        self.path().join("proc-pressure-memory")
+    }
+
+    /// What members see as `/proc/vmstat`, on a machine short of memory.
+    pub fn proc_vmstat(&self) -> PathBuf {
+        self.path().join("proc-vmstat")
+    }
+
     /// What members see as `/sys/bus/pci/devices`.
     pub fn pci_devices(&self) -> PathBuf {
         self.path().join("sys-pci")

@@ -212,12 +212,17 @@ pub fn undo(directory: &BoxDirectory) -> Result<(), JournalError> {
             Entry::Setting { file, before } => {
                 settings.entry(file).or_insert(before);
             }
-            Entry::ControlGroup(path) => remove_control_group(path)?,
             Entry::Folder(path) => match fs::remove_dir_all(path) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(path)(error)),
                 _ => {}
             },
-            Entry::Keeper(_) | Entry::Namespace(_) | Entry::Controller { .. } => {}
+            Entry::Keeper(_) | Entry::Namespace(_) | Entry::Controller { .. } | Entry::ControlGroup(_) => {}
+        }
+    }
+    // A group goes before the one above it.
+    for entry in entries.iter().rev() {
+        if let Entry::ControlGroup(path) = entry {
+            remove_control_group(path)?;
         }
     }
     for entry in &entries {

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, PipeReader, PipeWriter, Read};
 use std::os::fd::AsFd;
-use std::os::unix::fs::{PermissionsExt, chown};
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -17,21 +17,26 @@ use serde::{Deserialize, Serialize};
 
 use super::BoxDirectory;
 use super::ability::{Abilities, Ability, DELAY_ACCOUNTING, Inability};
-use super::control_group::{self, Disk, Limit};
+use super::announcement::Announcements;
+use super::container;
+use super::control_group::{self, Limit};
 use super::data_set;
+use super::enlist;
 use super::error::PlaceError;
 use super::journal::{self, Entry, Journal};
 use super::landscape;
 use super::launch::Launch;
 use super::plan::{Member, Plan};
 use super::process;
-use super::programs::{self, SPECIFICATION_VARIABLE};
+use super::programs;
+use super::server::Server;
+use super::shortage::Shortness;
 use super::store::{Mounted, Store};
 use super::substitute;
-use super::users;
+use super::timeline;
 use crate::board::Board;
 use crate::state::State;
-use crate::workloads::{Specification, truth};
+use crate::workloads::truth;
 
 /// What came of bringing a box up.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -48,6 +53,9 @@ pub struct Status {
     pub cannot_show: Vec<Inability>,
     /// Members that were left out for that reason.
     pub left_out: Vec<String>,
+    /// The `cgroup.procs` of the visitor's container.
+    #[serde(default)]
+    pub visitor_group: Option<PathBuf>,
 }
 
 /// How long the members may take until they say that they are ready.
@@ -69,6 +77,8 @@ pub fn keep(
         lifeline: io::pipe().map_err(PlaceError::Watch)?,
         helpers: Vec::new(),
         members: BTreeMap::new(),
+        shortness: None,
+        announcements: None,
     };
     let came_up = keeper.bring_up();
     let kept = match &came_up {
@@ -93,6 +103,10 @@ struct Keeper {
     /// The anchor and the processes behind stores.
     helpers: Vec<Child>,
     members: BTreeMap<String, Child>,
+    /// What the kernel says on a machine short of memory.
+    shortness: Option<Shortness>,
+    /// What the kernel still has to say.
+    announcements: Option<Announcements>,
 }
 
 impl Keeper {
@@ -112,9 +126,13 @@ impl Keeper {
         programs::install(&directory, &plan)?;
         fs::write(directory.board_file(), plan.board.to_toml()?).map_err(failed(&directory.board_file()))?;
         State::create(&directory)?;
+        timeline::follow(&directory).map_err(PlaceError::Watch)?;
+        self.announcements = Some(Announcements::of(&directory, &plan, &board));
         if let Some(set) = plan.data_set {
             data_set::write(&directory.data_set(), set).map_err(failed(&directory.data_set()))?;
         }
+        self.shortness =
+            Shortness::begin(&directory, plan.shortage).map_err(failed(&directory.proc_meminfo()))?;
         if abilities.can_show(Ability::DelayAccounting) {
             journal.change_setting(Path::new(DELAY_ACCOUNTING), "1")?;
         }
@@ -125,11 +143,21 @@ impl Keeper {
         for store in &plan.stores {
             self.start_store(anchor, store)?;
         }
+        for server in &plan.servers {
+            self.start_server(anchor, server)?;
+        }
+        let visitor_group = match plan.visitor.container {
+            Some(kind) if abilities.can_show(Ability::TaskLimit) => {
+                let path = container::group_path(kind, plan.seed, "visitor");
+                Some(control_group::make(&mut journal, &path, Limit::Tasks(None))?)
+            }
+            _ => None,
+        };
         for (position, member) in plan.members.iter().enumerate() {
             if member.comes_later {
                 self.wait_for_members(&plan.members[..position])?;
             }
-            let launch = self.prepare_member(&mut journal, &plan, member, anchor, &abilities)?;
+            let launch = enlist::prepare(&directory, &mut journal, &plan, member, anchor, &abilities)?;
             let child = self.start_member(&member.name, &launch)?;
             self.members.insert(member.name.clone(), child);
         }
@@ -144,6 +172,7 @@ impl Keeper {
             members: self.members.iter().map(|(name, child)| (name.clone(), child.id())).collect(),
             cannot_show: abilities.missing().to_vec(),
             left_out,
+            visitor_group,
         };
         write_json(&directory.status(), &status)?;
         Ok((status, listener))
@@ -184,6 +213,9 @@ impl Keeper {
         for store in &plan.stores {
             arguments.extend(["--mount-point".to_owned(), store.name.clone()]);
         }
+        if let Some(bytes) = plan.shared_memory_bytes {
+            arguments.extend(["--shared-memory".to_owned(), bytes.to_string()]);
+        }
         self.start_helper("anchor", &arguments)
     }
 
@@ -195,59 +227,11 @@ impl Keeper {
         self.start_helper("store", &arguments).map(|_| ())
     }
 
-    fn prepare_member(
-        &self,
-        journal: &mut Journal,
-        plan: &Plan,
-        member: &Member,
-        anchor: u32,
-        abilities: &Abilities,
-    ) -> Result<Launch, PlaceError> {
-        let directory = &self.directory;
-        let program = directory.programs().join(&member.program);
-        let user = users::user_named(&member.user)
-            .ok_or_else(|| PlaceError::NoSuchUser { name: member.user.clone() })?;
-        let specification = Specification {
-            member: member.name.clone(),
-            directory: directory.path().to_owned(),
-            program: program.clone(),
-            cards: member.cards.clone(),
-            command: member.command.clone(),
-            work: member.work.clone(),
-            seed: plan.seed,
-        };
-        let file = directory.members().join(format!("{}.json", member.name));
-        write_json(&file, &specification)?;
-        let checkpoints = directory.checkpoints().join(&member.name);
-        fs::create_dir_all(&checkpoints).map_err(failed(&checkpoints))?;
-        let changes_user = abilities.can_show(Ability::Users);
-        if changes_user {
-            chown(&checkpoints, Some(user.id), Some(user.id)).map_err(failed(&checkpoints))?;
-        }
-        let mut groups = Vec::new();
-        for limit in limits(member, directory, abilities) {
-            let name = format!("gpuwhy-lab-{}-{}", std::process::id(), member.name);
-            groups.push(control_group::make(journal, &name, limit)?);
-        }
-        let mut environment = BTreeMap::from([
-            ("PATH".to_owned(), "/usr/local/bin:/usr/bin:/bin".to_owned()),
-            ("USER".to_owned(), member.user.clone()),
-            ("HOME".to_owned(), format!("/home/{}", member.user)),
-            ("LD_LIBRARY_PATH".to_owned(), directory.library_directory().to_string_lossy().into_owned()),
-            (SPECIFICATION_VARIABLE.to_owned(), file.to_string_lossy().into_owned()),
-        ]);
-        environment.extend(member.environment.clone());
-        Ok(Launch {
-            anchor,
-            groups,
-            cpus: member.cpus.clone(),
-            user: changes_user.then_some(user.id),
-            program,
-            command: member.command.clone(),
-            environment,
-            log: Some(directory.logs().join(format!("{}.log", member.name))),
-            is_member: true,
-        })
+    fn start_server(&mut self, anchor: u32, server: &Server) -> Result<(), PlaceError> {
+        let file = self.directory.stores().join(format!("{}.json", server.name));
+        write_json(&file, server)?;
+        let arguments = [file.to_string_lossy().into_owned(), anchor.to_string()];
+        self.start_helper("server", &arguments).map(|_| ())
     }
 
     fn start_member(&self, name: &str, launch: &Launch) -> Result<Child, PlaceError> {
@@ -301,7 +285,10 @@ impl Keeper {
             let interval = Timespec::try_from(WATCH_INTERVAL)
                 .map_err(|_| PlaceError::Watch(io::ErrorKind::InvalidInput.into()))?;
             match rustix::event::poll(&mut waiting, Some(&interval)) {
-                Ok(0) | Err(rustix::io::Errno::INTR) => self.reap(),
+                Ok(0) | Err(rustix::io::Errno::INTR) => {
+                    self.reap();
+                    self.move_on()?;
+                }
                 Ok(_) => {
                     let told = !waiting[0].revents().is_empty();
                     if told {
@@ -317,6 +304,17 @@ impl Keeper {
         }
     }
 
+    /// Lets the kernel say what it has to say at this moment.
+    fn move_on(&mut self) -> Result<(), PlaceError> {
+        if let Some(announcements) = &mut self.announcements {
+            announcements.advance().map_err(failed(&self.directory.kernel_log()))?;
+        }
+        if let Some(shortness) = &self.shortness {
+            shortness.advance().map_err(failed(&self.directory.proc_pressure_memory()))?;
+        }
+        Ok(())
+    }
+
     fn reap(&mut self) {
         self.members.retain(|_, child| matches!(child.try_wait(), Ok(None)));
     }
@@ -330,22 +328,6 @@ impl Keeper {
         remove_if_there(&self.directory.status())?;
         remove_if_there(&self.directory.control())
     }
-}
-
-fn limits(member: &Member, directory: &BoxDirectory, abilities: &Abilities) -> Vec<Limit> {
-    let mut limits = Vec::new();
-    if let Some(cores) = member.cpu_cores
-        && abilities.can_show(Ability::CpuLimit)
-    {
-        limits.push(Limit::Cpu(cores));
-    }
-    if let Some(bytes_per_second) = member.read_bytes_per_s
-        && abilities.can_show(Ability::SlowDisk)
-        && let Some(disk) = Disk::below(directory.path())
-    {
-        limits.push(Limit::Reads { disk, bytes_per_second });
-    }
-    limits
 }
 
 fn failed(path: &Path) -> impl FnOnce(io::Error) -> PlaceError {

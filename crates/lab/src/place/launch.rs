@@ -11,8 +11,8 @@ use rustix::process::Signal;
 use rustix::thread::CpuSet;
 use serde::{Deserialize, Serialize};
 
-use super::control_group;
 use super::namespace::{self, NamespaceError};
+use super::{BoxDirectory, control_group};
 
 /// Everything needed to become one process of a box.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -35,6 +35,9 @@ pub struct Launch {
     pub log: Option<PathBuf>,
     /// Whether it belongs to the box: it leads a session of its own, and dies with the keeper that launches it.
     pub is_member: bool,
+    /// The box directory, when it shall see no process but its own.
+    #[serde(default)]
+    pub own_pids: Option<PathBuf>,
 }
 
 /// Why a process could not come to its place.
@@ -93,6 +96,9 @@ impl Launch {
                 .map_err(step("pin to cpus"))?;
         }
         namespace::enter(self.anchor)?;
+        if let Some(directory) = &self.own_pids {
+            namespace::leave_processes(&BoxDirectory::new(directory))?;
+        }
         let log = match &self.log {
             Some(path) => {
                 let log =

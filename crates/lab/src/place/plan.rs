@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::server::Server;
+use super::shortage::Shortage;
 use super::store::Store;
 use crate::board::BoardFile;
 use crate::workloads::Work;
@@ -25,6 +27,18 @@ pub struct Plan {
     /// File systems served to it.
     #[serde(default)]
     pub stores: Vec<Store>,
+    /// Servers of files, at the other end of a network cable.
+    #[serde(default)]
+    pub servers: Vec<Server>,
+    /// Size of `/dev/shm` in bytes; the machine's own where absent.
+    #[serde(default)]
+    pub shared_memory_bytes: Option<u64>,
+    /// The machine is short of memory.
+    #[serde(default)]
+    pub shortage: Option<Shortage>,
+    /// With whose eyes a visitor looks, such as a monitor.
+    #[serde(default)]
+    pub visitor: Visitor,
     /// Files on the real disk for members that read from there.
     #[serde(default)]
     pub data_set: Option<DataSet>,
@@ -34,6 +48,28 @@ pub struct Plan {
     /// Seed of what members draw while they run.
     #[serde(default)]
     pub seed: u64,
+}
+
+/// Who a visitor of the box is, where nothing else is asked for.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Visitor {
+    /// Its user; the caller where absent.
+    pub user: Option<String>,
+    /// It sits in a pid namespace of its own, and sees no process of anybody else.
+    pub own_pids: bool,
+    /// It sits in a container's control group.
+    pub container: Option<ContainerKind>,
+}
+
+/// Whose container a control group belongs to, by its path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ContainerKind {
+    /// Docker.
+    Docker,
+    /// A pod of Kubernetes.
+    Kubernetes,
 }
 
 /// A member of a box: whose it is, how it appears, what it does, and what it is held to.
@@ -64,6 +100,18 @@ pub struct Member {
     /// How fast it may read from the disk, in bytes per second.
     #[serde(default)]
     pub read_bytes_per_s: Option<u64>,
+    /// How fast it may write to the disk, in bytes per second.
+    #[serde(default)]
+    pub write_bytes_per_s: Option<u64>,
+    /// Host memory that it may have, page cache included, in bytes.
+    #[serde(default)]
+    pub memory_bytes: Option<u64>,
+    /// Processes and threads that it may have.
+    #[serde(default)]
+    pub tasks: Option<u64>,
+    /// Its control groups are those of a container.
+    #[serde(default)]
+    pub container: Option<ContainerKind>,
     /// Comes only when the members before it are ready.
     #[serde(default)]
     pub comes_later: bool,

@@ -43,8 +43,14 @@ fn state(stat: &str) -> Option<char> {
 }
 
 /// The mount namespace of process `pid`, as the kernel names it (`mnt:[4026531841]`).
+///
+/// Where the first thread has ended, another one tells.
 pub fn mount_namespace(pid: u32) -> Option<PathBuf> {
-    fs::read_link(format!("/proc/{pid}/ns/mnt")).ok()
+    if let Ok(namespace) = fs::read_link(format!("/proc/{pid}/ns/mnt")) {
+        return Some(namespace);
+    }
+    let mut threads = fs::read_dir(format!("/proc/{pid}/task")).ok()?;
+    threads.find_map(|thread| fs::read_link(thread.ok()?.path().join("ns/mnt")).ok())
 }
 
 /// Every process whose mount namespace is `namespace`, apart from ourselves; zombies have none.

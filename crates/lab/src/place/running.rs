@@ -8,10 +8,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use super::ability::Ability;
 use super::keeper::{Status, read_json, write_json};
 use super::launch::Launch;
 use super::plan::Plan;
 use super::{BoxDirectory, PlaceError, journal, users};
+use crate::stand_in;
 
 /// How long a keeper may take to bring a box down.
 const DOWN_WITHIN: Duration = Duration::from_secs(30);
@@ -102,6 +104,9 @@ pub fn visit(
     command: Vec<String>,
 ) -> Result<Launch, PlaceError> {
     let status: Status = read_json(&directory.status())?;
+    let plan: Plan = read_json(&directory.plan())?;
+    let can_leave = status.cannot_show.iter().all(|inability| inability.what != Ability::OwnPids);
+    let own_pids = (plan.visitor.own_pids && can_leave).then(|| directory.path().to_owned());
     let user = match user {
         Some(name) => {
             let known = users::user_named(name);
@@ -110,6 +115,9 @@ pub fn visit(
         None => None,
     };
     let mut environment: BTreeMap<String, String> = std::env::vars().collect();
+    let path = environment.get("PATH").map_or("/usr/local/bin:/usr/bin:/bin", String::as_str);
+    let path = stand_in::search_path(directory, path);
+    environment.insert("PATH".to_owned(), path);
     environment
         .insert("LD_LIBRARY_PATH".to_owned(), directory.library_directory().to_string_lossy().into_owned());
     if let Some(user) = &user {
@@ -118,7 +126,7 @@ pub fn visit(
     let program = command.first().map(PathBuf::from).unwrap_or_default();
     Ok(Launch {
         anchor: status.anchor,
-        groups: Vec::new(),
+        groups: status.visitor_group.into_iter().collect(),
         cpus: None,
         user: user.map(|user| user.id),
         program,
@@ -126,6 +134,7 @@ pub fn visit(
         environment,
         log: None,
         is_member: false,
+        own_pids,
     })
 }
 

@@ -26,17 +26,32 @@ pub(super) fn what_this_machine_can_show(mut plan: Plan, abilities: &Abilities) 
             left_out.push(member.name);
             continue;
         }
+        if reads_from_server(&member) && !abilities.can_show(Ability::Network) {
+            left_out.push(member.name);
+            continue;
+        }
         kept.push(member);
     }
     plan.members = kept;
     if !can_serve {
         plan.stores.clear();
     }
+    if !abilities.can_show(Ability::Network) {
+        plan.servers.clear();
+    }
     (plan, left_out)
 }
 
 fn reads_from_store(member: &Member) -> bool {
-    matches!(&member.work, Work::Train(train) if matches!(train.data, Data::Store(_)))
+    match &member.work {
+        Work::Train(train) => matches!(train.data, Data::Store(_)),
+        Work::Frozen(_) => true,
+        _ => false,
+    }
+}
+
+fn reads_from_server(member: &Member) -> bool {
+    matches!(&member.work, Work::Train(train) if matches!(train.data, Data::Server(_)))
 }
 
 fn slow_store_for(member: &mut Member, data_set: Option<DataSet>) -> Store {

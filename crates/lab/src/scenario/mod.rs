@@ -2,6 +2,7 @@
 
 mod catalogue;
 mod draw;
+mod pair;
 mod proof;
 mod running;
 mod template;

@@ -34,10 +34,32 @@ pub enum Figure {
     DecodingShare,
     /// Seconds since the last kernel ended, or since the member was ready.
     IdleSeconds,
-    /// Refused requests for memory.
+    /// Refused requests for memory, for a card or for a thread.
     Refusals,
     /// Steps or requests done.
     Steps,
+    /// Share of the ranks' time spent copying to and from the card.
+    CopyShare,
+    /// Share of the ranks' time spent saving checkpoints.
+    SavingShare,
+    /// Bytes of checkpoints written.
+    WrittenBytes,
+    /// Share of the ranks' time in which the main thread itself worked and the card had nothing to do.
+    HostShare,
+    /// Share of the time in which the main threads of the ranks had a CPU.
+    HotShare,
+    /// Share of the ranks' time in which nobody worked.
+    PauseShare,
+    /// Share of the ranks' time in which the card spun until the others were there.
+    WaitingForOthersShare,
+    /// The smallest of these shares over all ranks: of the rank for which the others wait.
+    LeastWaitingForOthersShare,
+    /// Share of the ranks' time in which bytes moved between them.
+    ExchangeShare,
+    /// Bytes of card memory held at the end.
+    BytesHeld,
+    /// Bytes of card memory that were added.
+    BytesGrown,
 }
 
 /// The figures of one process at the beginning and at the end of a look.
@@ -71,20 +93,42 @@ impl Figure {
             let loaders = figures.loaders;
             loaders.reading_s + loaders.decoding_s + loaders.waiting_s
         });
+        let share_of = |wanted: Span| -> Option<f64> {
+            let spent: f64 =
+                looks.iter().map(|look| spent(&look.after, wanted) - spent(&look.before, wanted)).sum();
+            share(spent, span(looks))
+        };
+        let counted = |value: f64| (!looks.is_empty()).then_some(value);
         match self {
-            Self::WaitShare => share(grown(|figures| spent(figures, Span::WaitingForData)), span(looks)),
-            Self::CardShare => share(grown(|figures| spent(figures, Span::OnTheCard)), span(looks)),
+            Self::WaitShare => share_of(Span::WaitingForData),
+            Self::CardShare => share_of(Span::OnTheCard),
+            Self::CopyShare => share_of(Span::Copying),
+            Self::SavingShare => share_of(Span::Saving),
+            Self::HostShare => share_of(Span::HostCode),
+            Self::PauseShare => share_of(Span::Pausing),
+            Self::WaitingForOthersShare => share_of(Span::WaitingForOthers),
+            Self::ExchangeShare => share_of(Span::Exchanging),
+            Self::LeastWaitingForOthersShare => looks.iter().filter_map(waiting_for_others).reduce(f64::min),
+            Self::HotShare => share(grown(|figures| figures.main_cpu_s), span(looks)),
+            Self::WrittenBytes => counted(grown(|figures| figures.written_bytes as f64)),
+            Self::BytesHeld => counted(looks.iter().map(|look| look.after.bytes_held as f64).sum()),
+            Self::BytesGrown => counted(grown(|figures| figures.bytes_held as f64)),
             Self::ReadingShare => share(grown(|figures| figures.loaders.reading_s), loader_time),
             Self::DecodingShare => share(grown(|figures| figures.loaders.decoding_s), loader_time),
             Self::IdleSeconds => looks.iter().map(idle_seconds).reduce(f64::min),
-            Self::Refusals => (!looks.is_empty()).then(|| grown(|figures| figures.refusals as f64)),
-            Self::Steps => (!looks.is_empty()).then(|| grown(|figures| figures.steps as f64)),
+            Self::Refusals => counted(grown(|figures| figures.refusals as f64)),
+            Self::Steps => counted(grown(|figures| figures.steps as f64)),
         }
     }
 }
 
 fn spent(figures: &Figures, span: Span) -> f64 {
     figures.spans_s.get(&span).copied().unwrap_or_default()
+}
+
+fn waiting_for_others(look: &Look) -> Option<f64> {
+    let waited = spent(&look.after, Span::WaitingForOthers) - spent(&look.before, Span::WaitingForOthers);
+    share(waited, look.after.at_s - look.before.at_s)
 }
 
 fn span(looks: &[Look]) -> f64 {
@@ -126,6 +170,19 @@ mod tests {
         assert!(proof(Figure::WaitShare, Some(0.61), None).failure(&looks).is_some());
         assert_eq!(proof(Figure::CardShare, None, Some(0.4)).failure(&looks), None);
         assert!(proof(Figure::CardShare, None, Some(0.39)).failure(&looks).is_some());
+    }
+
+    #[test]
+    fn the_rank_for_which_the_others_wait_is_told_from_them() {
+        let rank = |waited: f64| {
+            let mut look = look(0.0, 0.0, 5.0);
+            look.before.spans_s.insert(Span::WaitingForOthers, 1.0);
+            look.after.spans_s.insert(Span::WaitingForOthers, 1.0 + waited);
+            look
+        };
+        let looks = [rank(3.0), rank(0.5), rank(3.0)];
+        assert_eq!(proof(Figure::LeastWaitingForOthersShare, None, Some(0.1)).failure(&looks), None);
+        assert_eq!(proof(Figure::WaitingForOthersShare, Some(0.43), Some(0.44)).failure(&looks), None);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
 use super::proof::Look;
-use super::template::{Drawn, Expectation};
+use super::template::{Acceptable, Drawn, Expectation, member_and_card};
 use crate::place::ability::{Abilities, Ability, Inability};
 use crate::place::keeper::Status;
 use crate::place::plan::{Member, Plan};
@@ -72,6 +72,8 @@ pub struct Truth {
     pub void: Option<String>,
     /// Every right first answer; the first one is the planted cause.
     pub answers: Vec<Answer>,
+    /// Causes beside the planted one that must be named too.
+    pub also: Vec<Answer>,
     /// The cause that must not be named, when this is a near miss.
     pub near_miss_of: Option<String>,
 }
@@ -189,6 +191,7 @@ impl RunningBox {
     pub fn command(&self, user: Option<&str>, command: &[&str]) -> Command {
         let mut shell = Command::new(&self.program);
         shell.arg("shell").arg(self.directory.path());
+        let user = user.or(self.plan.visitor.user.as_deref());
         if let Some(user) = user.filter(|_| self.shows(Ability::Users)) {
             shell.args(["--user", user]);
         }
@@ -217,12 +220,14 @@ impl RunningBox {
     pub fn truth(&self) -> Truth {
         let after = if self.after.is_empty() { self.figures() } else { self.after.clone() };
         let mut answers = Vec::new();
+        let mut also = Vec::new();
         let mut near_miss_of = None;
         if let Some(expect) = &self.drawn.expect {
             answers = self.answers(expect);
+            also = expect.also.iter().map(|other| self.answer_of(other)).collect();
             near_miss_of.clone_from(&expect.near_miss_of);
         }
-        Truth { void: self.void(&after), answers, near_miss_of }
+        Truth { void: self.void(&after), answers, also, near_miss_of }
     }
 
     fn void(&self, after: &BTreeMap<String, Vec<Figures>>) -> Option<String> {
@@ -247,17 +252,30 @@ impl RunningBox {
 
     fn answers(&self, expect: &Expectation) -> Vec<Answer> {
         let first = self.answer(&expect.cause, &expect.culprits, &expect.cards);
-        let others = expect.accept.iter().map(|other| self.answer(&other.cause, &other.culprits, &[]));
+        let others = expect.also.iter().chain(&expect.accept).map(|other| self.answer_of(other));
         std::iter::once(first).chain(others).collect()
     }
 
-    fn answer(&self, cause: &str, members: &[String], cards: &[usize]) -> Answer {
-        let named = |member: &&Member| members.contains(&member.name);
+    fn answer_of(&self, acceptable: &Acceptable) -> Answer {
+        self.answer(&acceptable.cause, &acceptable.culprits, &acceptable.cards)
+    }
+
+    fn answer(&self, cause: &str, named: &[String], cards: &[usize]) -> Answer {
         let mut cards = cards.to_vec();
         let mut culprits = Vec::new();
-        for member in self.present_members().filter(named) {
-            cards.extend(&member.cards);
-            culprits.extend(self.processes_of(member));
+        for (name, card) in named.iter().map(|culprit| member_and_card(culprit)) {
+            let Some(member) = self.present_members().find(|member| member.name == name) else { continue };
+            let processes = self.processes_of(member);
+            match card {
+                Some(card) => {
+                    cards.push(card);
+                    culprits.extend(processes.into_iter().filter(|process| process.card == Some(card)));
+                }
+                None => {
+                    cards.extend(&member.cards);
+                    culprits.extend(processes);
+                }
+            }
         }
         cards.sort_unstable();
         cards.dedup();

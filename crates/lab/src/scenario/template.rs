@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
 use super::draw::{DrawError, Drawer};
+use super::pair;
 use super::proof::Proof;
 use crate::board::{Board, BoardError};
 use crate::place::ability::Ability;
@@ -55,6 +56,8 @@ pub enum TemplateError {
 pub struct Template {
     name: String,
     text: Table,
+    /// A second scenario, when two shall be in one box.
+    beside: Option<Box<Template>>,
 }
 
 /// One draw of a scenario: a box, and what should be said about it.
@@ -84,12 +87,15 @@ pub struct Drawn {
 pub struct Expectation {
     /// The cause that should stand first.
     pub cause: String,
-    /// Members whose processes are the culprits; any of them will do. None where nobody is to blame.
+    /// Members whose processes are the culprits (`NAME@CARD` for those on one card); any of them will do. None where nobody is to blame.
     #[serde(default)]
     pub culprits: Vec<String>,
     /// Cards that it is about, by position on the board, where no member tells.
     #[serde(default)]
     pub cards: Vec<usize>,
+    /// Causes that are there beside it and must be named too; each may stand first.
+    #[serde(default)]
+    pub also: Vec<Acceptable>,
     /// Other first answers that are right too.
     #[serde(default)]
     pub accept: Vec<Acceptable>,
@@ -107,6 +113,9 @@ pub struct Acceptable {
     /// Members whose processes are the culprits then.
     #[serde(default)]
     pub culprits: Vec<String>,
+    /// Cards that it is about, by position on the board, where no member tells.
+    #[serde(default)]
+    pub cards: Vec<usize>,
 }
 
 /// What a scenario file holds, once drawn.
@@ -170,7 +179,14 @@ impl Template {
     /// Fails when the text is no TOML.
     pub fn parse(name: &str, text: &str) -> Result<Self, TemplateError> {
         let text = toml::from_str(text).map_err(|source| syntax(name, source))?;
-        Ok(Self { name: name.to_owned(), text })
+        Ok(Self { name: name.to_owned(), text, beside: None })
+    }
+
+    /// Two scenarios in one box, on different cards; both causes must be named.
+    #[must_use]
+    pub fn pair(first: Self, second: Self) -> Self {
+        let name = format!("pair.{}+{}", first.name, second.name);
+        Self { name, text: first.text, beside: Some(Box::new(second)) }
     }
 
     /// The scenario's name, which is its file's: `CAUSE` or `CAUSE.near-WHAT`.
@@ -183,6 +199,27 @@ impl Template {
     /// # Errors
     /// Fails when the scenario is not valid; a seed cannot make a valid scenario fail.
     pub fn draw(&self, seed: u64) -> Result<Drawn, TemplateError> {
+        let has_company = self.beside.is_none();
+        let mut drawn = self.draw_alone(seed, has_company)?;
+        if let Some(second) = &self.beside {
+            let first_cards = self.board(&drawn)?.cards.len();
+            let second = second.draw_alone(Random::of(seed, "second").next(), false)?;
+            drawn = pair::join(&self.name, drawn, second, first_cards);
+        }
+        let board = self.board(&drawn)?;
+        for line in &mut drawn.plan.kernel_log {
+            name_addresses(&mut line.text, &board);
+        }
+        Ok(drawn)
+    }
+
+    fn board(&self, drawn: &Drawn) -> Result<Board, TemplateError> {
+        let board = drawn.plan.board.resolve();
+        board.map_err(|source| TemplateError::Board { name: self.name.clone(), source })
+    }
+
+    /// Draws without what stands beside it; addresses in the kernel log are still open.
+    fn draw_alone(&self, seed: u64, has_company: bool) -> Result<Drawn, TemplateError> {
         let name = &self.name;
         let mut file: ScenarioFile = settle(name, seed, &self.text)?;
         let mut members = match file.plan.remove("members") {
@@ -194,7 +231,7 @@ impl Template {
         let mut plan: Plan = file.plan.try_into().map_err(|source| syntax(name, source))?;
         plan.seed = seed;
         let mut expect = file.expect;
-        if file.company {
+        if file.company && has_company {
             for (kind, text) in [("bystanders", BYSTANDERS), ("second troubles", SECOND_TROUBLES)] {
                 let text: Table = toml::from_str(text).map_err(|source| syntax(kind, source))?;
                 let company: Company = settle(kind, Random::of(seed, name).next(), &text)?;
@@ -223,9 +260,6 @@ impl Template {
         }
         if let Some(expect) = &mut expect {
             forget_absent(expect, &plan.members);
-        }
-        for line in &mut plan.kernel_log {
-            name_addresses(&mut line.text, &board);
         }
         Ok(Drawn {
             name: name.clone(),
@@ -263,7 +297,7 @@ fn free_cards(board: &Board, seed: u64) -> Vec<usize> {
     let mut free: Vec<usize> = board
         .cards
         .iter()
-        .filter(|card| !card.setting.missing && card.setting.lost_after_s.is_none())
+        .filter(|card| !card.setting.missing && !card.setting.lost && card.setting.lost_after_s.is_none())
         .map(|card| card.index)
         .collect();
     let mut random = Random::of(seed, "cards");
@@ -308,10 +342,21 @@ fn as_value(card: usize) -> Value {
 
 /// An answer about a bystander who found no card is not acceptable.
 fn forget_absent(expect: &mut Expectation, members: &[Member]) {
-    let is_there = |name: &String| members.iter().any(|member| member.name == *name);
+    let is_there = |culprit: &String| {
+        let (name, _) = member_and_card(culprit);
+        members.iter().any(|member| member.name == name)
+    };
     expect
         .accept
         .retain(|acceptable| acceptable.culprits.is_empty() || acceptable.culprits.iter().any(is_there));
+}
+
+/// The member that a culprit names, and the card when it names one.
+pub(super) fn member_and_card(culprit: &str) -> (&str, Option<usize>) {
+    match culprit.split_once('@') {
+        Some((member, card)) => (member, card.parse().ok()),
+        None => (culprit, None),
+    }
 }
 
 /// Replaces `<pci:N>` by the address of card N as the driver prints it (`0000:0f:00`).

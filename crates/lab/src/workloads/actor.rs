@@ -13,6 +13,7 @@ use super::{Specification, WorkError};
 use crate::board::{Board, BoxDirectory};
 use crate::client::{Client, ClientError};
 use crate::place::programs::SPECIFICATION_VARIABLE;
+use crate::state::UsageKind;
 
 /// The variable that tells a process which part it plays.
 const ROLE_VARIABLE: &str = "LAB_ROLE";
@@ -34,6 +35,8 @@ pub(super) enum Role {
     },
     /// What a dead run leaves behind.
     Survivor,
+    /// A process that fills host memory and ends.
+    Helper,
     /// One of many nearly idle processes.
     Extra(Extra),
 }
@@ -51,6 +54,7 @@ pub(super) enum Extra {
 }
 
 /// The calling process as a part of a member.
+#[derive(Clone)]
 pub(super) struct Actor {
     pub(super) specification: Specification,
     pub(super) role: Role,
@@ -98,8 +102,13 @@ impl Actor {
 
     /// The card of `rank` and a client on it.
     pub(super) fn client(&self, rank: usize) -> Result<(usize, Client), WorkError> {
+        self.client_as(rank, UsageKind::Compute)
+    }
+
+    /// The card of `rank` and a client of this kind on it.
+    pub(super) fn client_as(&self, rank: usize, kind: UsageKind) -> Result<(usize, Client), WorkError> {
         let card = *self.specification.cards.get(rank).ok_or(WorkError::NoCard { rank })?;
-        Ok((card, Client::attach(&self.directory, card)?))
+        Ok((card, Client::attach_as(&self.directory, card, kind)?))
     }
 
     /// Bytes that are `share` of the memory of `card`.
@@ -140,19 +149,28 @@ pub(super) fn end_with_keeper() -> Result<(), WorkError> {
 
 /// Starts threads that do nothing, as libraries do.
 pub(super) fn start_idle_threads(count: u32) -> Result<(), WorkError> {
+    let names: Vec<String> = (0..count).map(|number| format!("pt_autograd_{number}")).collect();
+    start_threads_named(&names)
+}
+
+/// Starts a thread that does nothing under each of `names`.
+pub(super) fn start_threads_named(names: &[impl AsRef<str>]) -> Result<(), WorkError> {
     const SMALL_STACK: usize = 16 * 1024;
-    for number in 0..count {
+    for name in names {
         std::thread::Builder::new()
-            .name(format!("pt_autograd_{number}"))
+            .name(name.as_ref().to_owned())
             .stack_size(SMALL_STACK)
-            .spawn(|| {
-                loop {
-                    std::thread::park();
-                }
-            })
+            .spawn(wait_for_ever)
             .map_err(WorkError::Start)?;
     }
     Ok(())
+}
+
+/// Ends this process as a killed one ends.
+pub(super) fn be_killed() -> Result<(), WorkError> {
+    rustix::process::kill_process(rustix::process::getpid(), Signal::KILL)
+        .map_err(io::Error::from)
+        .map_err(WorkError::Start)
 }
 
 /// Waits for ever.

@@ -8,7 +8,7 @@ use super::actor::{
 };
 use super::specification::Hold;
 use super::truth::{Account, Part, Span};
-use crate::client::{Client, ClientError, Kernel};
+use crate::client::{Client, ClientError, Kernel, open_devices};
 
 const SHORT_KERNEL: Duration = Duration::from_millis(40);
 const ASK_EVERY: Duration = Duration::from_millis(500);
@@ -34,13 +34,13 @@ pub(super) fn holder(actor: &Actor, hold: &Hold) -> Result<(), WorkError> {
     let mut taken = Vec::new();
     for rank in 0..actor.specification.cards.len() {
         let account = actor.account(rank)?;
-        let (card, client) = actor.client(rank)?;
-        account.add_process(std::process::id(), Part::CardUser, Some(card));
-        let bytes = actor.bytes(card, hold.memory_share)?;
         if hold.waits_for_memory {
             // A job that waits is ready as soon as it waits.
             account.ready();
         }
+        let (card, client) = attach(actor, rank, &account, hold.waits_for_memory)?;
+        account.add_process(std::process::id(), Part::CardUser, Some(card));
+        let bytes = actor.bytes(card, hold.memory_share)?;
         take(&account, &client, bytes, hold.waits_for_memory)?;
         account.change(|figures| figures.bytes_held = client.held());
         taken.push((account, client));
@@ -65,6 +65,22 @@ pub(super) fn holder(actor: &Actor, hold: &Hold) -> Result<(), WorkError> {
             account.change(|figures| figures.steps += 1);
         }
         std::thread::sleep(Duration::from_secs_f64(hold.works_every_s));
+    }
+}
+
+/// Becomes a client of the card; one that waits asks again while the card is closed or has no room for a context.
+fn attach(actor: &Actor, rank: usize, account: &Account, waits: bool) -> Result<(usize, Client), WorkError> {
+    let _open = actor.specification.cards.get(rank).map(|card| open_devices(*card));
+    loop {
+        match actor.client(rank) {
+            Err(WorkError::Client(ClientError::Unavailable { .. } | ClientError::OutOfMemory { .. }))
+                if waits =>
+            {
+                account.change(|figures| figures.refusals += 1);
+                account.during(Span::WaitingForMemory, || std::thread::sleep(ASK_EVERY));
+            }
+            other => return other,
+        }
     }
 }
 

@@ -1,29 +1,36 @@
 //! A loader process: takes orders, reads files for real, burns CPU as decoding does, hands batches over.
 
-use std::fs::File;
 use std::io::{self, Read, Write};
-use std::path::PathBuf;
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 use std::time::{Duration, Instant};
 
-use rustix::time::{ClockId, clock_gettime};
+use rustix::event::{PollFd, PollFlags};
 
 use super::WorkError;
 use super::actor::{Actor, Role, call_main_thread, die_with_parent};
-use super::specification::{Data, Train};
+use super::effort::burn;
+use super::shared_memory::{self, Handed};
+use super::source::Source;
+use super::specification::Train;
 use super::truth::LoaderTime;
-use crate::board::BoxDirectory;
-use crate::place::data_set;
-use crate::place::store::data_file_name;
 
 const ORDER: u8 = 1;
-const READ_AT_ONCE: usize = 256 * 1024;
 
 /// A rank's end of one loader.
 pub(super) struct Loader {
     process: Child,
     orders: ChildStdin,
     batches: ChildStdout,
+    /// What it hands over in shared memory.
+    handed: Handed,
+}
+
+/// A batch as its loader announces it.
+pub(super) struct Batch {
+    /// What the loader spent on it.
+    pub(super) time: LoaderTime,
+    /// How often the kernel refused the memory for it.
+    pub(super) refusals: u64,
 }
 
 impl Loader {
@@ -38,7 +45,8 @@ impl Loader {
         let (Some(orders), Some(batches)) = (process.stdin.take(), process.stdout.take()) else {
             return Err(WorkError::Start(io::ErrorKind::BrokenPipe.into()));
         };
-        let mut loader = Self { process, orders, batches };
+        let handed = Handed::by(process.id());
+        let mut loader = Self { process, orders, batches, handed };
         for _ in 0..prefetch.max(1) {
             loader.order()?;
         }
@@ -50,18 +58,25 @@ impl Loader {
         self.process.id()
     }
 
-    /// Waits for the next batch, orders another one, and returns what the loader spent on this one.
-    pub(super) fn next_batch(&mut self) -> Result<LoaderTime, WorkError> {
-        let mut bytes = [0; 32];
+    /// Waits for the next batch, orders another one, and returns what the loader says about this one.
+    pub(super) fn next_batch(&mut self) -> Result<Batch, WorkError> {
+        let mut bytes = [0; FIGURES * 8];
         self.batches.read_exact(&mut bytes).map_err(WorkError::Pipe)?;
         self.order()?;
-        let mut seconds = bytes.chunks_exact(8).map(|chunk| {
+        let mut figures = bytes.chunks_exact(8).map(|chunk| {
             let mut number = [0; 8];
             number.copy_from_slice(chunk);
             f64::from_ne_bytes(number)
         });
-        let mut next = || seconds.next().unwrap_or_default();
-        Ok(LoaderTime { reading_s: next(), decoding_s: next(), decoding_cpu_s: next(), waiting_s: next() })
+        let mut next = || figures.next().unwrap_or_default();
+        let time =
+            LoaderTime { reading_s: next(), decoding_s: next(), decoding_cpu_s: next(), waiting_s: next() };
+        Ok(Batch { time, refusals: whole(next()) })
+    }
+
+    /// Gives back the shared memory of the last batch.
+    pub(super) fn release_batch(&mut self) {
+        self.handed.release_next();
     }
 
     fn order(&mut self) -> Result<(), WorkError> {
@@ -69,11 +84,35 @@ impl Loader {
     }
 }
 
+/// Waits until some loader has a batch, and returns which; the one at `turn` where several have.
+pub(super) fn next_ready(loaders: &[Loader], turn: usize) -> Result<usize, WorkError> {
+    loop {
+        let mut waiting: Vec<PollFd<'_>> =
+            loaders.iter().map(|loader| PollFd::new(&loader.batches, PollFlags::IN)).collect();
+        match rustix::event::poll(&mut waiting, None) {
+            Ok(_) => {}
+            Err(rustix::io::Errno::INTR) => continue,
+            Err(error) => return Err(WorkError::Pipe(error.into())),
+        }
+        let count = loaders.len();
+        let ready = (0..count)
+            .map(|offset| (turn + offset) % count)
+            .find(|&position| !waiting[position].revents().is_empty());
+        if let Some(ready) = ready {
+            return Ok(ready);
+        }
+    }
+}
+
+/// How many figures a loader says about each batch.
+const FIGURES: usize = 5;
+
 /// Works as a loader until the rank closes the order pipe.
-pub(super) fn work(train: &Train, rank: usize, number: u32) -> Result<(), WorkError> {
+pub(super) fn work(actor: &Actor, train: &Train, rank: usize, number: u32) -> Result<(), WorkError> {
     die_with_parent()?;
     call_main_thread(c"pt_data_worker");
-    let mut source = Source::new(train, rank, number);
+    let mut source = Source::new(actor, train, rank, number).map_err(WorkError::Read)?;
+    let mut sequence = 0;
     let (mut orders, mut batches) = (io::stdin().lock(), io::stdout().lock());
     loop {
         let mut spent = LoaderTime::default();
@@ -87,98 +126,21 @@ pub(super) fn work(train: &Train, rank: usize, number: u32) -> Result<(), WorkEr
         let bytes = source.read(train.batch_bytes).map_err(WorkError::Read)?;
         spent.reading_s = began.elapsed().as_secs_f64();
         let began = Instant::now();
-        spent.decoding_cpu_s = decode(bytes, Duration::from_secs_f64(train.decode_ms.max(0.0) / 1e3));
+        spent.decoding_cpu_s = burn(bytes, Duration::from_secs_f64(train.decode_ms.max(0.0) / 1e3));
         spent.decoding_s = began.elapsed().as_secs_f64();
-        let figures = [spent.reading_s, spent.decoding_s, spent.decoding_cpu_s, spent.waiting_s];
+        let refusals = match train.shared_bytes {
+            0 => 0,
+            length => shared_memory::hand_over(sequence, length, number).map_err(WorkError::SharedMemory)?,
+        };
+        sequence += 1;
+        let figures =
+            [spent.reading_s, spent.decoding_s, spent.decoding_cpu_s, spent.waiting_s, refusals as f64];
         let message: Vec<u8> = figures.into_iter().flat_map(f64::to_ne_bytes).collect();
         batches.write_all(&message).and_then(|()| batches.flush()).map_err(WorkError::Pipe)?;
     }
 }
 
-/// Burns `amount` of CPU time on `bytes` and returns what was burnt, in seconds.
-fn decode(bytes: &[u8], amount: Duration) -> f64 {
-    let start = thread_cpu_seconds();
-    let mut digest: u64 = 0;
-    loop {
-        for block in bytes.chunks(64).take(2048) {
-            for &byte in block {
-                digest = digest.rotate_left(5) ^ u64::from(byte).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-            }
-        }
-        std::hint::black_box(digest);
-        let spent = thread_cpu_seconds() - start;
-        if spent >= amount.as_secs_f64() {
-            return spent;
-        }
-    }
-}
-
-fn thread_cpu_seconds() -> f64 {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
-    time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
-}
-
-/// Where a loader's bytes come from: every `step`-th file, one after the other, for ever.
-struct Source {
-    folder: Option<PathBuf>,
-    files: u32,
-    number: u32,
-    step: u32,
-    open: Option<File>,
-    block: Vec<u8>,
-}
-
-impl Source {
-    fn new(train: &Train, rank: usize, number: u32) -> Self {
-        let folder = match &train.data {
-            Data::Disk => Some(BoxDirectory::mount_point("data")),
-            Data::Store(name) => Some(BoxDirectory::mount_point(name)),
-            Data::Memory => None,
-        };
-        let files = folder.as_ref().map_or(0, |folder| count_files(folder));
-        // Ranks read different parts of the data, else one would find in memory what another has read.
-        let part = u32::try_from(rank).unwrap_or(0).wrapping_mul(files / 2 + 1);
-        let number = number.wrapping_add(part);
-        Self { folder, files, number, step: train.loaders.max(1), open: None, block: vec![0; READ_AT_ONCE] }
-    }
-
-    /// Reads `length` bytes and returns the last block of them.
-    fn read(&mut self, length: u64) -> io::Result<&[u8]> {
-        let mut left = length;
-        while left > 0 && self.folder.is_some() {
-            let wanted = usize::try_from(left).unwrap_or(READ_AT_ONCE).min(READ_AT_ONCE);
-            let mut file = match self.open.take() {
-                Some(file) => file,
-                None => self.open_next()?,
-            };
-            let got = file.read(&mut self.block[..wanted])?;
-            if got == 0 {
-                // The next reader of this file asks the disk again.
-                data_set::forget(&file)?;
-                continue;
-            }
-            left -= got as u64;
-            self.open = Some(file);
-        }
-        Ok(&self.block)
-    }
-
-    fn open_next(&mut self) -> io::Result<File> {
-        let folder = self.folder.as_ref().ok_or(io::ErrorKind::NotFound)?;
-        if self.files == 0 {
-            return Err(io::ErrorKind::NotFound.into());
-        }
-        let file = File::open(folder.join(data_file_name(self.number % self.files)))?;
-        self.number = self.number.wrapping_add(self.step);
-        data_set::forget(&file)?;
-        Ok(file)
-    }
-}
-
-fn count_files(folder: &std::path::Path) -> u32 {
-    let mut count = 0;
-    while folder.join(data_file_name(count)).exists() {
-        count += 1;
-    }
-    count
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a small count, never negative")]
+fn whole(value: f64) -> u64 {
+    value as u64
 }

@@ -4,10 +4,10 @@ use std::io::{self, Read, Write};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use rustix::process::Signal;
-
 use super::WorkError;
-use super::actor::{Actor, Role, call_main_thread, end_with_keeper, start_idle_threads, wait_for_ever};
+use super::actor::{
+    Actor, Role, be_killed, call_main_thread, end_with_keeper, start_idle_threads, wait_for_ever,
+};
 use super::specification::Orphan;
 use super::train::describe_rank;
 use super::truth::{Part, Span};
@@ -38,12 +38,6 @@ pub(super) fn rank(actor: &Actor, orphan: &Orphan) -> Result<(), WorkError> {
         output.read_exact(&mut byte).map_err(WorkError::Pipe)?;
     }
     be_killed()
-}
-
-fn be_killed() -> Result<(), WorkError> {
-    rustix::process::kill_process(rustix::process::getpid(), Signal::KILL)
-        .map_err(io::Error::from)
-        .map_err(WorkError::Start)
 }
 
 /// Works as the child: takes memory, works a little, and then waits for a parent that never speaks again.

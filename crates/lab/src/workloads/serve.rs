@@ -49,7 +49,7 @@ pub(super) fn work(actor: &Actor, serve: &Serve) -> Result<(), WorkError> {
             compute: serve.compute,
             memory: serve.memory,
             communication: 0.0,
-            sm_share: 1.0,
+            sm_share: serve.sm_share,
         };
         account.during(Span::OnTheCard, || client.run_kernel(&kernel));
         queue -= together;

@@ -9,7 +9,6 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Train, Work};
 use crate::board::BoxDirectory;
 use crate::place::plan::Member;
 use crate::place::process::ProcessIdentity;
@@ -53,6 +52,14 @@ pub enum Span {
     Copying,
     /// A checkpoint is written.
     Saving,
+    /// The main thread itself works, and the card has nothing to do.
+    HostCode,
+    /// Nobody works.
+    Pausing,
+    /// Bytes move between the ranks.
+    Exchanging,
+    /// The card spins until the other ranks are there.
+    WaitingForOthers,
     /// Waiting for memory of the card.
     WaitingForMemory,
     /// Waiting for a request.
@@ -95,8 +102,14 @@ pub struct Figures {
     pub loaders: LoaderTime,
     /// Bytes of card memory held.
     pub bytes_held: u64,
-    /// How often a request for memory was refused.
+    /// How often a request for memory, for a card or for a thread was refused.
     pub refusals: u64,
+    /// Bytes of checkpoints written.
+    #[serde(default)]
+    pub written_bytes: u64,
+    /// CPU time of the main thread, in seconds.
+    #[serde(default)]
+    pub main_cpu_s: f64,
     /// Seconds since boot when a kernel last ended.
     pub worked_at_s: Option<f64>,
 }
@@ -110,6 +123,16 @@ pub struct Account {
 struct AccountState {
     figures: Figures,
     current: Option<(Span, Instant)>,
+}
+
+impl LoaderTime {
+    /// Adds what another batch took.
+    pub fn add(&mut self, other: &Self) {
+        self.reading_s += other.reading_s;
+        self.decoding_s += other.decoding_s;
+        self.decoding_cpu_s += other.decoding_cpu_s;
+        self.waiting_s += other.waiting_s;
+    }
 }
 
 impl Account {
@@ -219,12 +242,9 @@ pub fn is_ready(directory: &BoxDirectory, member: &Member) -> bool {
 
 /// Whether the first process of `member` is meant to end while the member lives on.
 pub fn may_end_early(member: &Member) -> bool {
-    matches!(&member.work, Work::Orphan(_) | Work::Train(Train { detached: true, .. }))
+    member.work.may_end_early()
 }
 
 fn accounts_of(member: &Member) -> usize {
-    match member.work {
-        Work::Train(_) | Work::Hold(_) => member.cards.len().max(1),
-        Work::Serve(_) | Work::Orphan(_) | Work::Crowd(_) => 1,
-    }
+    member.work.accounts(member.cards.len())
 }

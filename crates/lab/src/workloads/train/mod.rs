@@ -1,16 +1,17 @@
 //! Training: a launcher or not, one rank per card, loaders for each rank, steps, checkpoints.
 
-use std::fs::File;
-use std::io::{self, Write};
+pub(super) mod helpers;
+mod save;
+mod step;
+
 use std::process::{Child, Command};
-use std::time::{Duration, Instant};
+use std::sync::Arc;
 
 use super::WorkError;
 use super::actor::{Actor, Role, call_main_thread, die_with_parent, end_with_keeper, start_idle_threads};
 use super::loader::Loader;
 use super::specification::Train;
-use super::truth::{Account, Part, Span};
-use crate::client::{Client, Kernel};
+use super::truth::Part;
 
 /// Works as the process that the keeper started.
 pub(super) fn start(actor: &Actor, train: &Train) -> Result<(), WorkError> {
@@ -23,12 +24,17 @@ pub(super) fn start(actor: &Actor, train: &Train) -> Result<(), WorkError> {
     if train.rank_command.is_empty() {
         return rank(actor, train, 0);
     }
+    launch_ranks(actor, &train.rank_command)
+}
+
+/// Works as `torchrun`: starts one rank per card and waits for them.
+pub(super) fn launch_ranks(actor: &Actor, rank_command: &[String]) -> Result<(), WorkError> {
     call_main_thread(c"torchrun");
     end_with_keeper()?;
     let world = actor.specification.cards.len();
     let ranks: Result<Vec<Child>, WorkError> = (0..world)
         .map(|rank| {
-            let mut process = actor.another(Role::Rank(rank), &train.rank_command)?;
+            let mut process = actor.another(Role::Rank(rank), rank_command)?;
             describe_rank(&mut process, rank, world);
             process.spawn().map_err(WorkError::Start)
         })
@@ -58,7 +64,7 @@ pub(super) fn rank(actor: &Actor, train: &Train, rank: usize) -> Result<(), Work
     call_main_thread(c"pt_main_thread");
     end_with_keeper()?;
     let account = actor.account(rank)?;
-    let mut loaders = (0..train.loaders.max(1))
+    let loaders = (0..train.loaders.max(1))
         .map(|number| Loader::start(actor, rank, number, train.prefetch))
         .collect::<Result<Vec<_>, _>>()?;
     let (card, client) = actor.client(rank)?;
@@ -74,64 +80,5 @@ pub(super) fn rank(actor: &Actor, train: &Train, rank: usize) -> Result<(), Work
     client.allocate(actor.bytes(card, train.memory_share)?)?;
     account.change(|figures| figures.bytes_held = client.held());
     start_idle_threads(train.threads)?;
-    run(actor, train, rank, &account, &client, &mut loaders)
-}
-
-fn run(
-    actor: &Actor,
-    train: &Train,
-    rank: usize,
-    account: &Account,
-    client: &Client,
-    loaders: &mut [Loader],
-) -> Result<(), WorkError> {
-    let kernel = Kernel {
-        duration: Duration::from_secs_f64(train.kernel_ms.max(0.0) / 1e3),
-        compute: train.compute,
-        memory: train.memory,
-        communication: 0.0,
-        sm_share: 1.0,
-    };
-    let count = loaders.len();
-    let mut saved = Instant::now();
-    for step in 0_usize.. {
-        // The first batches fill the queues; counting starts behind them.
-        if step == count {
-            account.ready();
-        }
-        let loader = &mut loaders[step % count];
-        let spent = account.during(Span::WaitingForData, || loader.next_batch())?;
-        account.during(Span::Copying, || client.copy(train.batch_bytes, true));
-        account.during(Span::OnTheCard, || client.run_kernel(&kernel));
-        account.change(|figures| {
-            figures.steps += 1;
-            figures.loaders.reading_s += spent.reading_s;
-            figures.loaders.decoding_s += spent.decoding_s;
-            figures.loaders.decoding_cpu_s += spent.decoding_cpu_s;
-            figures.loaders.waiting_s += spent.waiting_s;
-        });
-        if train.checkpoint_bytes > 0 && saved.elapsed().as_secs_f64() >= train.checkpoint_every_s {
-            account
-                .during(Span::Saving, || save(actor, rank, train.checkpoint_bytes))
-                .map_err(WorkError::Save)?;
-            saved = Instant::now();
-        }
-    }
-    Ok(())
-}
-
-fn save(actor: &Actor, rank: usize, bytes: u64) -> io::Result<()> {
-    const BLOCK: usize = 1 << 20;
-    let folder = actor.directory.checkpoints().join(&actor.specification.member);
-    let draft = folder.join(format!("rank{rank}.pt.draft"));
-    let mut file = File::create(&draft)?;
-    let block = vec![0x5A; BLOCK];
-    let mut left = bytes;
-    while left > 0 {
-        let length = usize::try_from(left).unwrap_or(BLOCK).min(BLOCK);
-        file.write_all(&block[..length])?;
-        left -= length as u64;
-    }
-    file.sync_all()?;
-    std::fs::rename(&draft, folder.join(format!("rank{rank}.pt")))
+    step::repeat(actor, train, rank, &account, &Arc::new(client), loaders)
 }
