@@ -57,9 +57,10 @@ fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
     }
     // A text lists no processes beside the driver's: there, none can be missing.
     if scene.provenance.source != SourceKind::Text {
-        let missing = not_here(scene, limits);
-        if !missing.is_empty() {
-            findings.report(named_by_the_driver(scene, &missing, limits));
+        let (working, resting): (Vec<_>, Vec<_>) =
+            not_here(scene, limits).into_iter().partition(|one| one.holder.worked(limits) == Some(true));
+        for missing in [working, resting].iter().filter(|missing| !missing.is_empty()) {
+            findings.report(named_by_the_driver(scene, missing, limits));
         }
     }
     for card in ownerless(scene, limits) {
@@ -149,7 +150,8 @@ fn begun(scene: &Scene, hidden: &[NotHere<'_>], summary: Text) -> Draft {
         machine_subject(scene)
     };
     let bytes = sum(hidden.iter().map(|one| one.bytes));
-    let mut draft = Draft::new(&RULE, subject, "hidden processes".to_owned(), cards, summary);
+    let group = hidden.first().map_or_else(String::new, |one| format!("hidden {}", one.holder.client.pid));
+    let mut draft = Draft::new(&RULE, subject, group, cards, summary);
     draft.finding.impact = Impact { bytes_held: bytes.0, ..Impact::default() };
     let holders: Vec<_> = hidden.iter().map(|one| one.holder).collect();
     draft.culprits(culprit::culprits(scene, &holders), culprit::pids(&holders))
