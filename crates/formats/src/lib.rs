@@ -3,6 +3,7 @@
 //! Every parser takes bytes or text that somebody else has read, and never guesses a value that was not there.
 
 mod decoding;
+mod fabric_manager;
 mod format;
 mod malformed;
 
@@ -10,7 +11,9 @@ pub mod kernel_log;
 pub mod nvidia_smi_xml;
 pub mod proc;
 pub mod recording;
+pub mod sys;
 
 pub use decoding::decoded;
+pub use fabric_manager::fabric_manager_version;
 pub use format::{Format, FormatError, recognise};
 pub use malformed::Malformed;

@@ -152,9 +152,21 @@ mod tests {
     #[test]
     fn what_an_error_comes_of_and_whether_it_is_fatal_are_read() {
         for (text, wanted_cause, wanted_fatal) in [
-            ("NVRM: Xid (PCI:0000:dc:00): 45, pid=7, name=python3, Ch 00000001 caused by previous Xid 149", Some(149), None),
-            ("NVRM: Xid (PCI:0000:dc:00): 45, pid=7, name=python3, Ch 00000001, caused by previous Xid 31.", Some(31), None),
-            ("NVRM: Xid (PCI:0018:01:00): 145, pid=7, name=x, RLW_RXPIPE Nonfatal XC0 i0 Link 12 (0x1)", None, Some(false)),
+            (
+                "NVRM: Xid (PCI:0000:dc:00): 45, pid=7, name=python3, Ch 00000001 caused by previous Xid 149",
+                Some(149),
+                None,
+            ),
+            (
+                "NVRM: Xid (PCI:0000:dc:00): 45, pid=7, name=python3, Ch 00000001, caused by previous Xid 31.",
+                Some(31),
+                None,
+            ),
+            (
+                "NVRM: Xid (PCI:0018:01:00): 145, pid=7, name=x, RLW_RXPIPE Nonfatal XC0 i0 Link 12 (0x1)",
+                None,
+                Some(false),
+            ),
             ("NVRM: Xid (PCI:0018:01:00): 149, NETIR_LINK_EVT Fatal XC0 i0 Link 08 (0x1)", None, Some(true)),
             ("NVRM: Xid (PCI:0018:01:00): 79, GPU has fallen off the bus.", None, None),
         ] {

@@ -53,8 +53,13 @@ fn text_of(escaped: &[u8]) -> String {
         bytes.push(*first);
         rest = tail;
     }
-    let mut text = String::with_capacity(bytes.len());
-    for character in String::from_utf8_lossy(&bytes).chars() {
+    on_one_line(&String::from_utf8_lossy(&bytes))
+}
+
+/// Returns a text with line ends as blanks and other control characters escaped.
+pub(super) fn on_one_line(raw: &str) -> String {
+    let mut text = String::with_capacity(raw.len());
+    for character in raw.chars() {
         match character {
             '\n' | '\t' => text.push(' '),
             control if control.is_control() => text.extend(control.escape_default()),

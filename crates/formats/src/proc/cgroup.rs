@@ -78,9 +78,51 @@ pub fn throttling(file: &[u8]) -> Throttling {
     }
 }
 
+/// How often a control group came up against a limit; what the file lacks is none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct LimitEvents {
+    /// How often, ever.
+    pub limit_hits: Option<u64>,
+    /// How many of its processes were ended, ever.
+    pub oom_kills: Option<u64>,
+}
+
+/// Reads `memory.events` or `pids.events`, or the ends of processes from `memory.oom_control` (version 1).
+pub fn limit_events(file: &[u8]) -> LimitEvents {
+    let counter =
+        |key: &[u8]| numbered_lines(file).find_map(|(_, line)| value_of(line, key)).and_then(number);
+    LimitEvents { limit_hits: counter(b"max"), oom_kills: counter(b"oom_kill") }
+}
+
+/// Version 1 writes the largest number of pages where there is no limit; no machine has that much.
+const NO_LIMIT: u64 = 1 << 60;
+
+/// Reads `memory.max`, `memory.high`, `pids.max` or `memory.limit_in_bytes`; none when there is no limit.
+///
+/// # Errors
+/// Fails when there is neither a number nor `max`.
+pub fn limit(file: &[u8]) -> Result<Option<u64>, Malformed> {
+    let text = file.trim_ascii();
+    if text == b"max" {
+        return Ok(None);
+    }
+    let limit = number(text).ok_or(Malformed::first_line("a limit or `max`"))?;
+    Ok((limit < NO_LIMIT).then_some(limit))
+}
+
+/// Reads from `memory.stat` of either version how many bytes are copies of files that nobody uses now: the kernel takes
+/// them back before anybody comes to harm.
+pub fn idle_file_pages(file: &[u8]) -> Option<u64> {
+    let value = |key: &[u8]| numbered_lines(file).find_map(|(_, line)| value_of(line, key)).and_then(number);
+    value(b"total_inactive_file").or_else(|| value(b"inactive_file"))
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{Throttling, cgroup_paths, cpu_max, cpu_quota, throttling};
+    use super::{
+        LimitEvents, Throttling, cgroup_paths, cpu_max, cpu_quota, idle_file_pages, limit, limit_events,
+        throttling,
+    };
 
     #[test]
     fn paths_may_hold_colons() {
@@ -115,5 +157,20 @@ mod tests {
         );
         assert_eq!(throttling(b"nr_periods 9\nnr_throttled 4\nthrottled_time 5000\n"), expected);
         assert_eq!(throttling(b"usage_usec 1\nuser_usec 1\n"), Throttling::default());
+    }
+
+    #[test]
+    fn memory_has_a_limit_in_both_versions() {
+        assert_eq!(limit(b"max\n"), Ok(None));
+        assert_eq!(limit(b"1073741824\n"), Ok(Some(1 << 30)));
+        assert_eq!(limit(b"9223372036854771712\n"), Ok(None));
+        assert!(limit(b"").is_err());
+        let events = limit_events(b"low 0\nhigh 2\nmax 7\noom 1\noom_kill 1\noom_group_kill 0\n");
+        assert_eq!(events, LimitEvents { limit_hits: Some(7), oom_kills: Some(1) });
+        let first = limit_events(b"oom_kill_disable 0\nunder_oom 0\noom_kill 3\n");
+        assert_eq!(first, LimitEvents { limit_hits: None, oom_kills: Some(3) });
+        assert_eq!(idle_file_pages(b"inactive_file 5\nactive_file 6\n"), Some(5));
+        assert_eq!(idle_file_pages(b"inactive_file 5\ntotal_inactive_file 9\n"), Some(9));
+        assert_eq!(idle_file_pages(b"anon 5\n"), None);
     }
 }

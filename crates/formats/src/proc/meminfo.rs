@@ -8,7 +8,7 @@ use crate::Malformed;
 /// Reads the memory of the machine.
 ///
 /// # Errors
-/// Fails when one of the four values is missing (kernels before 3.14 do not say what is available).
+/// Fails when one of the values is missing (kernels before 3.14 do not say what is available).
 pub fn meminfo(file: &[u8]) -> Result<HostMemory, Malformed> {
     let amount = |key: &[u8], expected| {
         numbered_lines(file)
@@ -21,6 +21,8 @@ pub fn meminfo(file: &[u8]) -> Result<HostMemory, Malformed> {
         available: amount(b"MemAvailable:", "`MemAvailable: <number> kB`")?,
         swap_total: amount(b"SwapTotal:", "`SwapTotal: <number> kB`")?,
         swap_free: amount(b"SwapFree:", "`SwapFree: <number> kB`")?,
+        shared: amount(b"Shmem:", "`Shmem: <number> kB`")?,
+        dirty: amount(b"Dirty:", "`Dirty: <number> kB`")?,
     })
 }
 
@@ -39,11 +41,12 @@ mod tests {
     #[test]
     fn amounts_are_bytes() {
         let file = b"MemTotal:       49368368 kB\nMemFree:  1 kB\nMemAvailable:   40 kB\nSwapCached: 9 kB\n\
-                     SwapTotal:  2 kB\nSwapFree: 0 kB\n";
+                     SwapTotal:  2 kB\nSwapFree: 0 kB\nDirty: 3 kB\nShmem: 5 kB\nShmemHugePages: 7 kB\n";
         let memory = meminfo(file).unwrap();
         assert_eq!(memory.total, 49_368_368 * 1024);
         assert_eq!(memory.available, 40 * 1024);
         assert_eq!((memory.swap_total, memory.swap_free), (2048, 0));
+        assert_eq!((memory.shared, memory.dirty), (5120, 3072));
     }
 
     #[test]

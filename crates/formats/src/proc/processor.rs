@@ -14,6 +14,8 @@ pub struct Processors {
     pub count: u64,
     /// When the machine was started, in seconds of calendar time; none where the file does not say.
     pub boot_time_s: Option<u64>,
+    /// How many processes and threads were made since then; none where the file does not say.
+    pub forks: Option<u64>,
 }
 
 /// Reads `/proc/stat`.
@@ -24,6 +26,7 @@ pub fn processors(file: &[u8]) -> Result<Processors, Malformed> {
     let mut times = None;
     let mut count = 0;
     let mut boot_time_s = None;
+    let mut forks = None;
     for (line_number, line) in numbered_lines(file) {
         if let Some(values) = value_of(line, b"cpu") {
             let expected = "`cpu <user> <nice> <system> <idle> …`";
@@ -32,10 +35,12 @@ pub fn processors(file: &[u8]) -> Result<Processors, Malformed> {
             count += 1;
         } else if let Some(value) = value_of(line, b"btime") {
             boot_time_s = number(value);
+        } else if let Some(value) = value_of(line, b"processes") {
+            forks = number(value);
         }
     }
     let times = times.ok_or(Malformed::first_line("`cpu <user> …`"))?;
-    Ok(Processors { times, count, boot_time_s })
+    Ok(Processors { times, count, boot_time_s, forks })
 }
 
 fn cpu_times(values: &[u8]) -> Option<CpuTimes> {
@@ -80,12 +85,13 @@ mod tests {
 
     #[test]
     fn times_are_summed_as_the_report_needs_them() {
-        let file = b"cpu  100 10 50 1000 7 3 2 5 0 0\ncpu0 1 1 1 1\ncpu1 1 1 1 1\nintr 5\nbtime 1764500000\n";
+        let file = b"cpu  100 10 50 1000 7 3 2 5 0 0\ncpu0 1 1 1 1\ncpu1 1 1 1 1\nintr 5\nbtime 1764500000\nprocesses 77\n";
         let processors = processors(file).unwrap();
         assert_eq!((processors.times.user, processors.times.system), (110, 55));
         assert_eq!((processors.times.idle, processors.times.io_wait, processors.times.steal), (1000, 7, 5));
         assert_eq!(processors.count, 2);
         assert_eq!(processors.boot_time_s, Some(1_764_500_000));
+        assert_eq!(processors.forks, Some(77));
     }
 
     #[test]

@@ -23,6 +23,8 @@ pub struct Stat<'file> {
     pub session: Pid,
     /// Controlling terminal (device number); 0: none.
     pub terminal: i64,
+    /// Page faults that had to wait for a disk.
+    pub major_faults: u64,
     /// Processor time, user and system, in clock ticks.
     pub cpu_ticks: u64,
     /// Number of threads.
@@ -64,8 +66,9 @@ pub fn stat(file: &[u8]) -> Result<Stat<'_>, Malformed> {
     let group = fields.next().and_then(signed_number).ok_or_else(malformed("the group (field 5)"))?;
     let session = fields.next().and_then(signed_number).ok_or_else(malformed("the session (field 6)"))?;
     let terminal = fields.next().and_then(signed_number).ok_or_else(malformed("the terminal (field 7)"))?;
-    // Fields 8 to 13: terminal group, flags, four counters of page faults.
-    let user = fields.nth(6).and_then(number).ok_or_else(malformed("user time (field 14)"))?;
+    // Fields 8 to 13: terminal group, flags, minor faults of its own and of children, major faults likewise.
+    let major_faults = fields.nth(4).and_then(number).ok_or_else(malformed("major faults (field 12)"))?;
+    let user = fields.nth(1).and_then(number).ok_or_else(malformed("user time (field 14)"))?;
     let system = fields.next().and_then(number).ok_or_else(malformed("system time (field 15)"))?;
     // Fields 16 to 19: times of children, priority, nice value.
     let thread_count = fields.nth(4).and_then(number).ok_or_else(malformed("threads (field 20)"))?;
@@ -81,6 +84,7 @@ pub fn stat(file: &[u8]) -> Result<Stat<'_>, Malformed> {
         group: pid_or_zero(group),
         session: pid_or_zero(session),
         terminal,
+        major_faults,
         cpu_ticks: user.saturating_add(system),
         thread_count,
         start_ticks,
@@ -113,7 +117,7 @@ mod tests {
     use gpuwhy_model::process::Pid;
     use gpuwhy_model::sample::ProcessState;
 
-    const REST: &str = "S 4000 4100 4200 34817 -1 4194304 100 0 0 0 700 30 0 0 20 0 12 0 881234 3133440 406 \
+    const REST: &str = "S 4000 4100 4200 34817 -1 4194304 100 0 9 0 700 30 0 0 20 0 12 0 881234 3133440 406 \
          18446744073709551615 1 1 1 0 0 0 0 0 0 0 0 0 17 1 0 0 55 0 0 0 0 0 0 0 0 0 0\n";
 
     #[test]
@@ -125,6 +129,7 @@ mod tests {
         assert_eq!(stat.state, Some(ProcessState::Sleeping));
         assert_eq!((stat.parent, stat.group, stat.session), (Pid(4000), Pid(4100), Pid(4200)));
         assert_eq!(stat.terminal, 34817);
+        assert_eq!(stat.major_faults, 9);
         assert_eq!(stat.cpu_ticks, 730);
         assert_eq!(stat.thread_count, 12);
         assert_eq!(stat.start_ticks, 881_234);

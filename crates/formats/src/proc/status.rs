@@ -3,6 +3,7 @@
 use gpuwhy_model::sample::ProcessState;
 
 use super::bytes::{numbered_lines, small_number, words};
+use super::processor::processor_count;
 use super::stat::process_state;
 use crate::Malformed;
 
@@ -21,6 +22,12 @@ pub struct Status {
     pub namespace_pids: Option<Vec<u32>>,
     /// Resident memory in bytes.
     pub resident: Option<u64>,
+    /// Resident memory that lies in `/dev/shm` and the like, in bytes.
+    pub shared_resident: Option<u64>,
+    /// Memory that was sent to swap, in bytes.
+    pub swapped: Option<u64>,
+    /// On how many processors it may run.
+    pub cpus_allowed: Option<u32>,
     /// The process that traces it; 0: none.
     pub tracer: Option<u32>,
     /// Whether it was killed and has not died yet.
@@ -45,6 +52,12 @@ pub fn status(file: &[u8]) -> Result<Status, Malformed> {
             b"Uid" => status.uid = words(value).next().and_then(small_number),
             b"NSpid" => status.namespace_pids = words(value).map(small_number).collect(),
             b"VmRSS" => status.resident = super::meminfo::bytes_of(value),
+            b"RssShmem" => status.shared_resident = super::meminfo::bytes_of(value),
+            b"VmSwap" => status.swapped = super::meminfo::bytes_of(value),
+            b"Cpus_allowed_list" => {
+                let count = processor_count(value.trim_ascii()).ok();
+                status.cpus_allowed = count.and_then(|count| u32::try_from(count).ok());
+            }
             b"TracerPid" => status.tracer = words(value).next().and_then(small_number),
             b"SigPnd" | b"ShdPnd" => {
                 let pending = words(value).next().and_then(mask).map(|mask| mask & KILL != 0);
@@ -72,12 +85,16 @@ mod tests {
     #[test]
     fn values_are_read_by_key() {
         let file = "Name:\tUid:\\t7\nState:\tD (disk sleep)\nTracerPid:\t0\nUid:\t1000\t1000\t1000\t1000\n\
-                    NSpid:\t4242\t17\nVmRSS:\t    2048 kB\nSigPnd:\t0000000000000000\nShdPnd:\t0000000000000100\n";
+                    NSpid:\t4242\t17\nVmRSS:\t    2048 kB\nRssShmem:\t 512 kB\nVmSwap:\t 0 kB\n\
+                    Cpus_allowed_list:\t0-15,32\nSigPnd:\t0000000000000000\nShdPnd:\t0000000000000100\n";
         let expected = Status {
             state: Some(ProcessState::Blocked),
             uid: Some(1000),
             namespace_pids: Some(vec![4242, 17]),
             resident: Some(2 * 1024 * 1024),
+            shared_resident: Some(512 * 1024),
+            swapped: Some(0),
+            cpus_allowed: Some(17),
             tracer: Some(0),
             kill_pending: Some(true),
         };
@@ -88,6 +105,7 @@ mod tests {
     fn what_is_not_there_stays_unknown() {
         let kernel_thread = status(b"Name:\tkthreadd\nState:\tS (sleeping)\nUid:\t0\t0\t0\t0\n").unwrap();
         assert_eq!(kernel_thread.resident, None);
+        assert_eq!((kernel_thread.swapped, kernel_thread.cpus_allowed), (None, None));
         assert_eq!(kernel_thread.namespace_pids, None);
         assert_eq!(kernel_thread.kill_pending, None);
         assert_eq!(status(b"NSpid:\t1\tx\n").unwrap().namespace_pids, None);
