@@ -2,6 +2,7 @@
 
 use std::os::fd::AsFd;
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use gpuwhy_formats::Malformed;
 use gpuwhy_model::reading::{Access, Failure, Reading};
@@ -13,6 +14,19 @@ const CHUNK: usize = 4096;
 
 /// Nothing that is read whole here is larger; a file that is gets cut.
 const FILE_MAX: usize = 16 << 20;
+
+/// How many files this process has read, directories and links included.
+static READ: AtomicU64 = AtomicU64::new(0);
+
+/// Counts a file, directory or link that is read.
+pub(crate) fn count_one() {
+    READ.fetch_add(1, Ordering::Relaxed);
+}
+
+/// Returns how many files, directories and links this process has read so far.
+pub(crate) fn read_so_far() -> u64 {
+    READ.load(Ordering::Relaxed)
+}
 
 /// Why a file gave no value.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -92,6 +106,7 @@ fn read_until<'buffer>(
     buffer: &'buffer mut Vec<u8>,
     is_last: impl Fn(usize, usize) -> bool,
 ) -> Result<&'buffer [u8], Errno> {
+    count_one();
     // Never waits for a writer, should somebody have put a pipe there.
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
     let file = openat(directory, name, flags, Mode::empty())?;
@@ -124,6 +139,23 @@ pub(crate) fn read_path<'buffer>(
 ) -> Result<&'buffer [u8], ReadError> {
     let name = path.to_string_lossy();
     read_at(rustix::fs::CWD, &name, buffer).map_err(|errno| ReadError::Io { path: name.into_owned(), errno })
+}
+
+/// Returns the names in a directory, sorted; those that are no UTF-8 are left out.
+///
+/// # Errors
+/// Fails with the path and what the system said.
+pub(crate) fn names_in(path: &Path) -> Result<Vec<String>, ReadError> {
+    count_one();
+    let failed = |error: std::io::Error| ReadError::Io {
+        path: path.display().to_string(),
+        errno: Errno::from_io_error(&error).unwrap_or(Errno::IO),
+    };
+    let entries = std::fs::read_dir(path).map_err(failed)?;
+    let mut names: Vec<String> =
+        entries.flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    names.sort_unstable();
+    Ok(names)
 }
 
 /// Reads a whole file and understands it.

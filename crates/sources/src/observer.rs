@@ -13,10 +13,13 @@ use gpuwhy_model::sample::{
 
 use crate::clock;
 use crate::file::{ReadError, read_and_parse};
+use crate::footprint::{Footprint, footprint};
 use crate::host::{self, Mounts};
 use crate::kernel_log::KernelLog;
-use crate::machine;
-use crate::nvml::{ChildProgram, Driver, DriverOptions, Survivors, Wanted};
+use crate::machine::Machine;
+use crate::meter::{Cost, Meter, Part};
+use crate::nvml::{ChildProgram, Driver, DriverOptions, Effort, Survivors, Wanted};
+use crate::other_cards::OtherCards;
 use crate::proc::ProcRoot;
 use crate::processes::{Holders, Ourselves, People, ProcessLook, Processes};
 use crate::roots::Roots;
@@ -36,8 +39,14 @@ const SWEEP_LIMIT: Duration = Duration::from_millis(2500);
 /// Between full looks the processes are listed at every fourth sample, to find new children.
 const LIST_EVERY: u64 = 4;
 
-/// Who the parents of all processes are is read anew after this time.
-const INDEX_LASTS: Duration = Duration::from_secs(30);
+/// Who the parents of all processes are is read anew after this time at the latest.
+const INDEX_LASTS: Duration = Duration::from_mins(5);
+
+/// And after this time where nobody knows whether numbers may have been given away again.
+const INDEX_LASTS_UNSURE: Duration = Duration::from_secs(30);
+
+/// Numbers are given away in turn: before one is given away again, at least this part of all has been.
+const TURN_PART: u64 = 4;
 
 /// Memory of a card that nobody accounts for is looked into from here on: bytes, and hundredths of the card.
 const UNEXPLAINED_BYTES: u64 = 1 << 30;
@@ -65,6 +74,8 @@ pub struct Options {
     pub init_limit: Option<Duration>,
     /// Whether the machine lets everybody see everybody's command lines; else only root sees those of others.
     pub command_lines_are_open: bool,
+    /// Whether is measured what each part of a sample costs.
+    pub measures: bool,
 }
 
 /// Something that looks at the machine again and again.
@@ -74,18 +85,21 @@ pub struct Observer {
     proc: Result<ProcRoot, ReadError>,
     driver: Driver,
     processes: Processes,
+    other_cards: OtherCards,
     kernel_log: KernelLog,
     /// Lines that were read before the first sample was taken.
     early_lines: Option<Section<Vec<KernelLine>>>,
     init_limit: Duration,
     mounts: Mounts,
+    machine_reader: Machine,
     machine: Section<MachineSample>,
     people: People,
     delays_are_counted: Option<bool>,
     buffer: Vec<u8>,
     samples: u64,
-    /// When all processes were read last.
-    indexed_at: Option<Duration>,
+    /// When all processes were read last, and how many had been made by then.
+    indexed_at: Option<(Duration, Option<u64>)>,
+    meter: Meter,
 }
 
 impl Observer {
@@ -96,19 +110,25 @@ impl Observer {
             program: options.child.clone(),
             library: roots.nvml_library.clone(),
         });
-        let log_path = roots.kernel_log.clone().unwrap_or_else(|| roots.dev.join("kmsg"));
+        let kernel_log = match &roots.kernel_log {
+            Some(path) => KernelLog::open(path),
+            None => KernelLog::open_or_journal(&roots.dev.join("kmsg")),
+        };
         let mut observer = Self {
             processes: Processes::new(&roots.proc),
-            kernel_log: KernelLog::open(&log_path),
+            other_cards: OtherCards::new(&roots.proc),
+            kernel_log,
             early_lines: None,
             init_limit: INIT_LIMIT,
             mounts: Mounts::default(),
+            machine_reader: Machine::default(),
             machine: Section::default(),
             people: People::default(),
             delays_are_counted: None,
             buffer: Vec::new(),
             samples: 0,
             indexed_at: None,
+            meter: Meter::new(options.measures),
             roots,
             options,
             proc,
@@ -119,20 +139,41 @@ impl Observer {
             let program = program.map(|file| (file.dev(), file.ino()));
             observer.processes.index.know(Ourselves::of(proc, program));
         }
+        observer.meter.begin();
         let mut survivors = Survivors::default();
-        observer.refresh_index(&mut survivors);
+        observer.refresh_index(None, &mut survivors);
         let viewer = rustix::process::geteuid().as_raw();
         let survivor = observer.proc.as_mut().ok().and_then(|proc| survivors.stuck(proc, viewer));
+        observer.meter.book(Part::ProcessList);
         observer.driver.start(survivor);
+        observer.meter.book(Part::Cards);
         let lines = observer.kernel_log.new_lines();
         observer.init_limit = observer.options.init_limit.unwrap_or_else(|| init_limit(&lines));
         observer.early_lines = Some(lines);
+        observer.meter.book(Part::KernelLog);
         observer
+    }
+
+    /// Returns what the last sample has cost this process by part, and before the first one the start; nothing unless it
+    /// was to be measured.
+    pub fn costs(&self) -> &[(Part, Cost)] {
+        self.meter.spent()
+    }
+
+    /// Returns how much memory looking takes.
+    pub fn footprint(&mut self) -> Footprint {
+        let child = self.driver.idle_child();
+        footprint(&self.roots.proc, child, &mut self.buffer)
     }
 
     /// Waits for the driver to be ready, for as long as given. Returns whether there is nothing more to wait for.
     pub fn wait_for_driver(&mut self, wait: Duration) -> bool {
         self.driver.wait_ready(wait, self.init_limit)
+    }
+
+    /// Returns what asking the driver has cost so far.
+    pub fn driver_effort(&self) -> Effort {
+        self.driver.effort()
     }
 
     /// Takes one sample.
@@ -143,6 +184,7 @@ impl Observer {
     /// Takes one sample, for which the driver is waited for until `latest` at most, on the clock of [`clock::awake`].
     pub(crate) fn sample_by(&mut self, depth: Depth, latest: Duration) -> Sample {
         while !self.driver.wait_ready(self.init_limit, self.init_limit) {}
+        self.meter.begin();
         let mut sample = Sample::empty(clock::now());
         let is_first = self.samples == 0;
         let is_full = depth != Depth::Calm || is_first;
@@ -150,43 +192,74 @@ impl Observer {
         self.samples += 1;
         let begun = clock::awake();
         self.driver.ask(Wanted { full: is_full, throughput: is_full && counts });
+        self.meter.book(Part::Cards);
         // The child works meanwhile.
         self.read_surroundings(&mut sample, is_full, is_first);
         let swept = self.driver.collect(latest.min(begun + SWEEP_LIMIT));
         sample.nvml = Section { read: swept.read, value: swept.value };
         sample.stuck_calls = swept.stuck;
-        sample.processes = self.read_processes(&sample.nvml.value, is_full, counts);
+        self.meter.book(Part::Cards);
+        sample.other_cards = self.read_other_cards(is_full);
+        self.meter.book(Part::OtherCards);
+        sample.processes = self.read_processes(&sample, is_full, counts);
         sample
     }
 
+    fn read_other_cards(&mut self, is_full: bool) -> Section<Vec<CardSample>> {
+        let processes = is_full.then(|| self.processes.index.may_hold_cards());
+        let proc = self.proc.as_mut().ok();
+        self.other_cards.look(&self.roots, proc, processes.as_deref(), &mut self.buffer)
+    }
+
     fn read_surroundings(&mut self, sample: &mut Sample, is_full: bool, is_first: bool) {
-        sample.host = host::host(&self.roots.proc, &mut self.buffer);
-        sample.kernel_log = self.early_lines.take().unwrap_or_else(|| self.kernel_log.new_lines());
         if is_full {
             self.mounts = Mounts::read(&self.roots.proc, &mut self.buffer);
+            self.meter.book(Part::Machine);
+        }
+        let seen = host::host(&self.roots, &self.mounts, is_full, &mut self.buffer);
+        sample.host = seen.section;
+        if let Some((_, before @ None)) = &mut self.indexed_at {
+            *before = seen.forks;
+        }
+        self.meter.book(Part::Host);
+        sample.kernel_log = self.early_lines.take().unwrap_or_else(|| self.kernel_log.new_lines());
+        self.meter.book(Part::KernelLog);
+        if !is_first && (is_full || self.samples.is_multiple_of(LIST_EVERY)) {
+            self.refresh_index(seen.forks, &mut Survivors::default());
+        }
+        self.meter.book(Part::ProcessList);
+        if is_full {
             sample.mounts = self.mounts.section();
             let switch = self.roots.proc.join("sys/kernel/task_delayacct");
             let switch = read_and_parse(&switch, &mut self.buffer, Access::Root, whole_number);
             self.delays_are_counted = switch.known().map(|value| *value != 0);
             self.read_people();
             let proc = self.proc.as_ref().ok();
-            self.machine = machine::machine(&self.roots, proc, &self.mounts, &mut self.buffer);
+            let running = proc.map(|_| self.processes.index.services());
+            self.machine =
+                self.machine_reader.look(&self.roots, proc, &self.mounts, running.as_ref(), &mut self.buffer);
             sample.machine = self.machine.clone();
         }
-        if !is_first && (is_full || self.samples.is_multiple_of(LIST_EVERY)) {
-            self.refresh_index(&mut Survivors::default());
-        }
+        self.meter.book(Part::Machine);
     }
 
     /// Lists the processes; now and then all are read anew, since numbers are given away again.
-    fn refresh_index(&mut self, survivors: &mut Survivors) {
+    fn refresh_index(&mut self, forks: Option<u64>, survivors: &mut Survivors) {
         let Ok(proc) = &mut self.proc else {
             return;
         };
         let now = clock::awake();
-        let all = self.indexed_at.is_none_or(|before| now >= before + INDEX_LASTS);
+        let made = forks.and_then(|forks| processes_made(forks, &self.roots, &mut self.buffer));
+        let all = self.indexed_at.is_none_or(|(at, before)| {
+            let lasts = match made.map(|made| made.may_have_turned(before)) {
+                Some(false) => INDEX_LASTS,
+                Some(true) => Duration::ZERO,
+                None => INDEX_LASTS_UNSURE,
+            };
+            now >= at + lasts
+        });
         if all {
-            self.indexed_at = Some(now);
+            self.indexed_at = Some((now, made.map(|made| made.number)));
         }
         if let Err(error) = self.processes.index.refresh(proc, all, survivors) {
             self.proc = Err(error);
@@ -203,14 +276,12 @@ impl Observer {
         };
     }
 
-    fn read_processes(
-        &mut self,
-        nvml: &Reading<NvmlSample>,
-        is_full: bool,
-        counts: bool,
-    ) -> Section<ProcessTable> {
+    fn read_processes(&mut self, sample: &Sample, is_full: bool, counts: bool) -> Section<ProcessTable> {
         let at = clock::now();
-        let cards: &[CardSample] = nvml.known().map_or(&[], |nvml| &nvml.cards);
+        let nvml = &sample.nvml.value;
+        let ours = nvml.known().into_iter().flat_map(|nvml| &nvml.cards);
+        let others = sample.other_cards.value.known().into_iter().flatten();
+        let cards: Vec<&CardSample> = ours.chain(others).collect();
         let own_child = self.driver.child();
         let proc = match &mut self.proc {
             Ok(proc) => proc,
@@ -224,13 +295,17 @@ impl Observer {
         let viewer = machine.map(|machine| &machine.viewer);
         // In a pid namespace of our own the driver's numbers are not ours: who holds a card only descriptors tell.
         let numbers_agree = viewer.and_then(|viewer| viewer.initial_pid_namespace.known()) != Some(&false);
-        let is_wanted = self.options.sweep_descriptors || !numbers_agree || does_not_add_up(nvml);
+        let is_wanted = self.options.sweep_descriptors
+            || !numbers_agree
+            || does_not_add_up(nvml)
+            || keeps_others_out(nvml);
         let is_swept = is_full && has_device_files && is_wanted;
         let holders: Option<Holders> =
             is_swept.then(|| self.processes.sweep_holders(proc, &self.roots.dev, own_child));
+        self.meter.book(Part::Descriptors);
         let look = ProcessLook {
             at,
-            cards,
+            cards: &cards,
             numbers_agree,
             is_full,
             counts,
@@ -241,9 +316,30 @@ impl Observer {
             people: &self.people,
             holders,
         };
-        let table = self.processes.look(proc, look, &mut self.buffer);
+        let table = self.processes.look(proc, look, &mut self.buffer, &mut self.meter);
         Section { read: at, value: Reading::Known(table) }
     }
+}
+
+/// How many processes and threads were made since boot, and how many numbers there are.
+#[derive(Debug, Clone, Copy)]
+struct Made {
+    number: u64,
+    numbers: u64,
+}
+
+impl Made {
+    /// Returns whether numbers may have been given away again since as many processes as `before` were made.
+    fn may_have_turned(self, before: Option<u64>) -> bool {
+        before.is_none_or(|before| self.number.saturating_sub(before) >= self.numbers / TURN_PART)
+    }
+}
+
+/// Reads how many numbers there are for the processes and threads that were made; none where the kernel does not say.
+fn processes_made(number: u64, roots: &Roots, buffer: &mut Vec<u8>) -> Option<Made> {
+    let most = roots.proc.join("sys/kernel/pid_max");
+    let numbers = read_and_parse(&most, buffer, Access::VisibleProcesses, whole_number).into_known()?;
+    Some(Made { number, numbers })
 }
 
 /// Returns how long a starting driver is waited for, by what the kernel log says.
@@ -259,6 +355,15 @@ fn init_limit(lines: &Section<Vec<KernelLine>>) -> Duration {
     };
     let has_fault = lines.value.known().is_some_and(|lines| lines.iter().any(is_fault));
     if has_fault { INIT_LIMIT_AFTER_FAULT } else { INIT_LIMIT }
+}
+
+/// Returns whether the compute mode of some card that is in use keeps others out: who waits there, only descriptors
+/// tell.
+fn keeps_others_out(nvml: &Reading<NvmlSample>) -> bool {
+    nvml.known().into_iter().flat_map(|nvml| &nvml.cards).any(|card| {
+        let is_exclusive = card.compute_mode.known().is_some_and(|mode| mode.starts_with("exclusive"));
+        is_exclusive && card.clients.known().is_some_and(|clients| !clients.is_empty())
+    })
 }
 
 /// Returns whether the memory of some card is held by somebody whom the driver does not name.
@@ -291,7 +396,7 @@ fn does_not_add_up(nvml: &Reading<NvmlSample>) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{INIT_LIMIT, INIT_LIMIT_AFTER_FAULT, does_not_add_up, init_limit};
+    use super::{INIT_LIMIT, INIT_LIMIT_AFTER_FAULT, Made, does_not_add_up, init_limit};
     use gpuwhy_model::process::Pid;
     use gpuwhy_model::reading::{Failure, Reading};
     use gpuwhy_model::sample::{
@@ -314,6 +419,14 @@ mod tests {
         assert_eq!(init_limit(&log(Some(KernelFact::ModuleRefused), 60)), INIT_LIMIT);
         assert_eq!(init_limit(&log(None, 60)), INIT_LIMIT);
         assert_eq!(init_limit(&Section::default()), INIT_LIMIT);
+    }
+
+    #[test]
+    fn numbers_are_not_given_away_again_before_their_turn() {
+        let made = Made { number: 50_000, numbers: 32_768 };
+        assert!(!made.may_have_turned(Some(49_000)));
+        assert!(made.may_have_turned(Some(40_000)));
+        assert!(made.may_have_turned(None));
     }
 
     #[test]

@@ -11,6 +11,8 @@ pub struct Roots {
     pub sys: PathBuf,
     /// Device files.
     pub dev: PathBuf,
+    /// Libraries, unit files and logs of services.
+    pub system: PathBuf,
     /// Names of users.
     pub passwd: PathBuf,
     /// The NVIDIA library; none: as the loader finds it.
@@ -25,6 +27,7 @@ impl Default for Roots {
             proc: PathBuf::from("/proc"),
             sys: PathBuf::from("/sys"),
             dev: PathBuf::from("/dev"),
+            system: PathBuf::from("/"),
             passwd: PathBuf::from("/etc/passwd"),
             nvml_library: None,
             kernel_log: None,

@@ -1,7 +1,9 @@
 //! The machine, its driver, and who looks at it.
 
 mod container;
+mod libraries;
 mod pci;
+mod services;
 
 use std::path::Path;
 
@@ -15,6 +17,10 @@ use crate::file::read_and_parse;
 use crate::host::Mounts;
 use crate::proc::ProcRoot;
 use crate::roots::Roots;
+
+use pci::Bus;
+use services::Services;
+pub(crate) use services::{RunningServices, ServiceId, service_of};
 
 /// The number of the initial pid namespace, the same on every kernel.
 const INITIAL_PID_NAMESPACE: u64 = 4_026_531_836;
@@ -36,8 +42,42 @@ const CARD_MODULES: &[&str] = &[
     "xe",
 ];
 
-/// Reads the machine.
-pub(crate) fn machine(
+/// What is kept of the machine from look to look, since it does not change.
+#[derive(Debug, Default)]
+pub(crate) struct Machine {
+    bus: Bus,
+    library_versions: Option<Reading<Vec<String>>>,
+    services: Option<Services>,
+}
+
+impl Machine {
+    /// Reads the machine. `running` are the services of which processes were seen.
+    pub(crate) fn look(
+        &mut self,
+        roots: &Roots,
+        proc_root: Option<&ProcRoot>,
+        mounts: &Mounts,
+        running: Option<&RunningServices>,
+        buffer: &mut Vec<u8>,
+    ) -> Section<MachineSample> {
+        let mut section = machine(roots, proc_root, mounts, buffer);
+        if let Reading::Known(sample) = &mut section.value {
+            let found = self.bus.look(&roots.sys, buffer);
+            sample.pci_cards = found.cards;
+            sample.nvswitches = found.nvswitches;
+            let versions = self.library_versions.get_or_insert_with(|| libraries::versions(roots));
+            sample.library_versions = versions.clone();
+            let viewer = &sample.viewer;
+            let sees_all = viewer.initial_pid_namespace != Reading::Known(false)
+                && viewer.hidden_processes != Reading::Known(true);
+            let services = self.services.get_or_insert_with(|| Services::read(roots));
+            sample.services = services.reading(running, sees_all);
+        }
+        section
+    }
+}
+
+fn machine(
     roots: &Roots,
     proc_root: Option<&ProcRoot>,
     mounts: &Mounts,
@@ -55,11 +95,11 @@ pub(crate) fn machine(
         ticks_per_second: rustix::param::clock_ticks_per_second(),
         driver_module: driver_module(&roots.proc, buffer),
         modules: modules(&roots.proc, buffer),
-        pci_cards: pci::cards(&roots.sys, buffer),
         device_files: device_files(&roots.dev),
         promised_cards: container::promised_cards(&container, roots, buffer),
         container,
         viewer: viewer(proc_root, mounts),
+        ..MachineSample::default()
     };
     Section { read, value: Reading::Known(sample) }
 }
@@ -136,7 +176,7 @@ fn hides_processes(option: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{hides_processes, machine};
+    use super::{Machine, hides_processes};
     use crate::host::Mounts;
     use crate::roots::Roots;
     use gpuwhy_model::reading::{Failure, Reading};
@@ -147,6 +187,7 @@ mod tests {
             proc: root.join("proc"),
             sys: root.join("sys"),
             dev: root.join("dev"),
+            system: root.to_owned(),
             passwd: root.join("etc/passwd"),
             ..Roots::default()
         }
@@ -155,7 +196,8 @@ mod tests {
     #[test]
     fn an_empty_machine_is_full_of_reasons() {
         let root = tempfile::tempdir().unwrap();
-        let machine = machine(&roots(root.path()), None, &Mounts::default(), &mut Vec::new());
+        let machine =
+            Machine::default().look(&roots(root.path()), None, &Mounts::default(), None, &mut Vec::new());
         let machine = machine.value.into_known().unwrap();
         assert!(matches!(machine.boot_id, Reading::Failed(Failure::Missing { .. })));
         assert!(matches!(machine.pci_cards, Reading::Denied(_)));
@@ -182,7 +224,8 @@ mod tests {
         std::fs::write(roots.dev.join("nvidia0"), "").unwrap();
         std::fs::write(roots.dev.join("null"), "").unwrap();
 
-        let machine = machine(&roots, None, &Mounts::default(), &mut Vec::new()).value.into_known().unwrap();
+        let machine = Machine::default().look(&roots, None, &Mounts::default(), None, &mut Vec::new());
+        let machine = machine.value.into_known().unwrap();
         let cards = machine.pci_cards.into_known().unwrap();
         assert_eq!(cards.len(), 1);
         assert_eq!((cards[0].vendor, cards[0].device, cards[0].class), (0x10de, 0x20b2, 0x03_0200));

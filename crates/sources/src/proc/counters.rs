@@ -1,10 +1,10 @@
 //! Counters of one process that only grow.
 
 use gpuwhy_formats::Malformed;
-use gpuwhy_formats::proc;
+use gpuwhy_formats::proc::{self, Status};
 use gpuwhy_model::process::Pid;
 use gpuwhy_model::reading::Reading;
-use gpuwhy_model::sample::IoCounters;
+use gpuwhy_model::sample::{IoCounters, ProcessSample};
 
 use super::files::{reading, unsupported_if_missing};
 use super::root::ProcRoot;
@@ -20,11 +20,18 @@ pub(crate) fn run_delay(root: &mut ProcRoot, pid: Pid) -> Reading<u64> {
     unsupported_if_missing(parse(root, pid, "schedstat", proc::run_delay))
 }
 
-/// Reads the resident memory in bytes.
-pub(crate) fn resident(root: &mut ProcRoot, pid: Pid) -> Reading<u64> {
-    let status = reading(parse(root, pid, "status", proc::status));
-    // What is on its way out has no memory any more.
-    status.and_then(|status| status.resident.map_or(Reading::Unsupported, Reading::Known))
+/// Writes what the status file says of memory and processors.
+pub(crate) fn write_status(root: &mut ProcRoot, sample: &mut ProcessSample) {
+    let status = reading(parse(root, sample.pid, "status", proc::status));
+    // What is on its way out has no memory any more, and old kernels do not say everything.
+    let value = |pick: fn(&Status) -> Option<u64>| {
+        status.as_ref().and_then(|status| pick(status).map_or(Reading::Unsupported, Reading::Known))
+    };
+    sample.resident = value(|status| status.resident);
+    sample.shared_resident = value(|status| status.shared_resident);
+    sample.swapped = value(|status| status.swapped);
+    sample.cpus_allowed =
+        status.as_ref().and_then(|status| status.cpus_allowed.map_or(Reading::Unsupported, Reading::Known));
 }
 
 fn parse<T>(

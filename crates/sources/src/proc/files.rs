@@ -12,7 +12,7 @@ use rustix::fs::{Mode, OFlags, fstat, openat, readlinkat};
 use rustix::io::Errno;
 
 use super::root::{Place, ProcRoot};
-use crate::file::{ReadError, read_record};
+use crate::file::{ReadError, count_one, read_record};
 
 /// The directory of one process. It stays the directory of that process: when the process ends and its number is given
 /// to another one, reads fail.
@@ -109,6 +109,7 @@ impl ProcessDirectory {
 
     /// Returns the path of the program.
     pub(crate) fn executable(&self, proc: &ProcRoot) -> Reading<String> {
+        count_one();
         match readlinkat(&self.directory, "exe", Vec::new()) {
             Ok(link) => Reading::Known(proc::single_line(link.as_bytes())),
             // Threads of the kernel and the dead have no program.

@@ -9,12 +9,16 @@ use gpuwhy_formats::proc::{Stat, stat};
 use gpuwhy_model::process::Pid;
 use rustix::fs::{Mode, OFlags, openat};
 use rustix::io::{Errno, pread};
-use rustix::process::{Resource, getrlimit};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use super::root::{Place, ProcRoot};
+use crate::file::count_one;
 
 /// No more are held, however many descriptors we may have.
 const HELD_MAX: usize = 1024;
+
+/// Room for all of them and for as much besides.
+const DESCRIPTORS_WANTED: u64 = 2 * HELD_MAX as u64;
 
 /// Longer than any stat file.
 const STAT_MAX: usize = 1024;
@@ -27,8 +31,9 @@ pub(crate) struct HeldStats {
 }
 
 impl HeldStats {
-    /// Holds at most half of the descriptors that this process may have.
+    /// Holds at most half of the descriptors that this process may have, of which it asks for more if it has few.
     pub(crate) fn new() -> Self {
+        raise_limit();
         let limit = getrlimit(Resource::Nofile).current.unwrap_or(HELD_MAX as u64);
         let at_most = usize::try_from(limit / 2).unwrap_or(HELD_MAX).min(HELD_MAX);
         Self { files: BTreeMap::new(), at_most }
@@ -44,6 +49,7 @@ impl HeldStats {
         if proc.buffer.len() < STAT_MAX {
             proc.buffer.resize(STAT_MAX, 0);
         }
+        count_one();
         if let Some(file) = self.files.get(&pid) {
             match pread(file, &mut proc.buffer[..], 0) {
                 Ok(length) => return stat(&proc.buffer[..length]).ok(),
@@ -59,6 +65,16 @@ impl HeldStats {
             self.files.insert(pid, file);
         }
         stat(&proc.buffer[..length]).ok()
+    }
+}
+
+/// Asks for room for all that may be held. Children of ours set their own limit.
+fn raise_limit() {
+    let limit = getrlimit(Resource::Nofile);
+    let wanted = limit.maximum.map_or(DESCRIPTORS_WANTED, |most| most.min(DESCRIPTORS_WANTED));
+    if limit.current.is_some_and(|current| current < wanted) {
+        // Without it fewer are held, which only costs time.
+        let _ = setrlimit(Resource::Nofile, Rlimit { current: Some(wanted), maximum: limit.maximum });
     }
 }
 

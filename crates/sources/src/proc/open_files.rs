@@ -4,12 +4,13 @@
 use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
 
+use gpuwhy_formats::proc::namespace_number;
 use gpuwhy_model::process::Pid;
 use rustix::fs::readlinkat_raw;
 use rustix::io::Errno;
 
 use super::root::{Place, ProcRoot};
-use crate::file::ReadError;
+use crate::file::{ReadError, count_one};
 use crate::host::{Mounts, is_kernel_view};
 
 /// Names are cut here; no path of a card or store is longer.
@@ -37,18 +38,49 @@ pub(crate) fn device_files(proc: &mut ProcRoot, pid: Pid, prefix: &str) -> Resul
     Ok(files)
 }
 
-/// Counts the files that a process has open by the mount that holds them.
+/// Returns the descriptors of a process that are files below a folder of devices, with their names below `prefix`.
 ///
 /// # Errors
 /// Fails when we may not look, or the process is gone.
-pub(crate) fn mounts_in_use(
+pub(crate) fn files_below(
     proc: &mut ProcRoot,
     pid: Pid,
-    mounts: &Mounts,
-) -> Result<BTreeMap<String, u64>, ReadError> {
-    let mut counts = BTreeMap::new();
+    prefix: &str,
+    folder: &str,
+) -> Result<Vec<(u32, String)>, ReadError> {
+    let mut files = Vec::new();
+    each_descriptor(proc, pid, |number, name| {
+        if let Some(file) = name.strip_prefix(prefix.as_bytes())
+            && file.starts_with(folder.as_bytes())
+            && let Ok(file) = std::str::from_utf8(file)
+        {
+            files.push((number, file.to_owned()));
+        }
+    })?;
+    Ok(files)
+}
+
+/// What a process has open.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct OpenFiles {
+    /// Its files, by the mount that holds them.
+    pub(crate) mounts: BTreeMap<String, u64>,
+    /// The numbers of its sockets.
+    pub(crate) sockets: Vec<u64>,
+}
+
+/// Counts the files that a process has open by the mount that holds them, and lists its sockets.
+///
+/// # Errors
+/// Fails when we may not look, or the process is gone.
+pub(crate) fn open_files(proc: &mut ProcRoot, pid: Pid, mounts: &Mounts) -> Result<OpenFiles, ReadError> {
+    let mut open = OpenFiles::default();
     each_name(proc, pid, |name| {
-        // Sockets, pipes and their like have names without a slash in front; files in memory have `/memfd:`.
+        if name.starts_with(b"socket:[") {
+            open.sockets.extend(namespace_number(name));
+            return;
+        }
+        // Pipes and their like have names without a slash in front; files in memory have `/memfd:`.
         let Some(path) = std::str::from_utf8(name).ok().filter(|name| name.starts_with('/')) else {
             return;
         };
@@ -58,13 +90,17 @@ pub(crate) fn mounts_in_use(
         if let Some(mount) = mounts.target_of(path)
             && !is_kernel_view(&mount.point.file_system)
         {
-            *counts.entry(mount.point.target.clone()).or_default() += 1;
+            *open.mounts.entry(mount.point.target.clone()).or_default() += 1;
         }
     })?;
-    Ok(counts)
+    Ok(open)
 }
 
 fn each_name(proc: &mut ProcRoot, pid: Pid, mut each: impl FnMut(&[u8])) -> Result<(), ReadError> {
+    each_descriptor(proc, pid, |_, name| each(name))
+}
+
+fn each_descriptor(proc: &mut ProcRoot, pid: Pid, mut each: impl FnMut(u32, &[u8])) -> Result<(), ReadError> {
     let directory: OwnedFd = proc.open_directory(pid, "fd")?;
     let numbers = proc
         .numbers_in(&directory, DESCRIPTORS_MAX)
@@ -74,8 +110,9 @@ fn each_name(proc: &mut ProcRoot, pid: Pid, mut each: impl FnMut(&[u8])) -> Resu
     }
     let mut place = Place::default();
     for number in numbers {
+        count_one();
         match readlinkat_raw(&directory, place.of(number, ""), &mut proc.buffer[..]) {
-            Ok(length) => each(&proc.buffer[..length]),
+            Ok(length) => each(number.0, &proc.buffer[..length]),
             // It was closed since.
             Err(Errno::NOENT) => {}
             Err(errno) => return Err(ReadError::Io { path: format!("{pid}/fd"), errno }),

@@ -7,7 +7,7 @@ use gpuwhy_model::process::Pid;
 use rustix::fs::{AtFlags, Mode, OFlags, RawDir, open, openat, readlinkat, statat};
 use rustix::io::Errno;
 
-use crate::file::{ReadError, read_record};
+use crate::file::{ReadError, count_one, read_at, read_record};
 
 /// Room for the names of a directory, taken at once.
 const NAMES: usize = 32 * 1024;
@@ -56,17 +56,30 @@ impl ProcRoot {
             .map_err(|errno| ReadError::Io { path: format!("{}/{pid}/{name}", path.display()), errno })
     }
 
+    /// Reads a file of many records of a process, in which a read may leave room before the end.
+    ///
+    /// # Errors
+    /// Fails with the path and what the system said.
+    pub(crate) fn read_of_many(&mut self, pid: Pid, name: &str) -> Result<&[u8], ReadError> {
+        let path = &self.path;
+        let mut place = Place::default();
+        read_at(&self.directory, place.of(pid, name), &mut self.buffer)
+            .map_err(|errno| ReadError::Io { path: format!("{}/{pid}/{name}", path.display()), errno })
+    }
+
     /// Returns the effective user id of a process.
     ///
     /// # Errors
     /// Fails when the process is gone.
     pub(crate) fn owner_of(&self, pid: Pid) -> Result<u32, Errno> {
+        count_one();
         let mut place = Place::default();
         statat(&self.directory, place.of(pid, ""), AtFlags::empty()).map(|status| status.st_uid)
     }
 
     /// Returns which file a process runs, by device and number; none where we may not see it, or the process is gone.
     pub(crate) fn program_of(&self, pid: Pid) -> Option<(u64, u64)> {
+        count_one();
         let mut place = Place::default();
         let status = statat(&self.directory, place.of(pid, "exe"), AtFlags::empty()).ok()?;
         Some((status.st_dev, status.st_ino))
@@ -124,6 +137,7 @@ fn numbers_in(
     at_most: usize,
     numbers: &mut Vec<Pid>,
 ) -> Result<(), Errno> {
+    count_one();
     // The kernel fills what it is given, at some cost for each name: a short list needs little room.
     let room = at_most.saturating_add(4).saturating_mul(NAME_ROOM).min(names.capacity());
     let mut entries = RawDir::new(directory, &mut names.spare_capacity_mut()[..room]);

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use gpuwhy_formats::proc::stat;
 use gpuwhy_model::process::Pid;
 use gpuwhy_model::reading::{Access, Reading};
 use gpuwhy_model::sample::DeviceHolder;
@@ -25,14 +26,20 @@ impl Holders {
         let prefix = format!("{}/", dev.display());
         let mut holders = Self::default();
         for row in index.rows() {
-            // Threads of the kernel descend from number 2 and hold nothing.
-            if row.pid == Pid(2) || row.parent == Pid(2) || row.is_ours || Some(row.pid) == own_child {
+            if !row.may_hold_cards() || Some(row.pid) == own_child {
                 continue;
             }
             match device_files(proc, row.pid, &prefix) {
                 Ok(devices) if devices.is_empty() => {}
                 Ok(devices) => {
-                    holders.found.push(DeviceHolder { pid: row.pid, start_ticks: row.start_ticks, devices });
+                    // The list may have been made before the process was: its number may have been another's then.
+                    let start = proc.read_of(row.pid, "stat").ok().and_then(|bytes| stat(bytes).ok());
+                    let start = start.map(|stat| stat.start_ticks);
+                    holders.found.extend(start.map(|start_ticks| DeviceHolder {
+                        pid: row.pid,
+                        start_ticks,
+                        devices,
+                    }));
                 }
                 Err(error) => holders.closed += usize::from(error.is_denied()),
             }
@@ -41,12 +48,17 @@ impl Holders {
         holders
     }
 
+    /// Returns all that were found, with their starts.
+    pub(super) fn all(&self) -> impl Iterator<Item = (Pid, u64)> {
+        self.found.iter().map(|holder| (holder.pid, holder.start_ticks))
+    }
+
     /// Returns the processes that hold a card itself, not only the driver's control file.
-    pub(super) fn card_holders(&self) -> impl Iterator<Item = Pid> {
+    pub(super) fn card_holders(&self) -> impl Iterator<Item = (Pid, u64)> {
         self.found
             .iter()
             .filter(|holder| holder.devices.iter().any(|device| is_card(device)))
-            .map(|holder| holder.pid)
+            .map(|holder| (holder.pid, holder.start_ticks))
     }
 
     /// Returns the reading for a sample. A list with gaps would read as "nobody else", so an ordinary user gets none;
@@ -98,7 +110,7 @@ mod tests {
         let mut index = Index::default();
         index.refresh(&mut proc, true, &mut Survivors::default()).unwrap();
         let holders = Holders::sweep(&mut proc, &index, Path::new("/dev"), Some(Pid(13)));
-        assert_eq!(holders.card_holders().collect::<Vec<_>>(), [Pid(10)]);
+        assert_eq!(holders.card_holders().collect::<Vec<_>>(), [(Pid(10), 9)]);
         let list = holders.reading(false).into_known().unwrap();
         assert_eq!(list.len(), 2);
         assert_eq!(list[0].devices, ["/dev/nvidia0", "/dev/nvidiactl"]);

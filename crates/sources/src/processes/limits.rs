@@ -1,5 +1,7 @@
 //! How much is read at one look, so that looking costs little however busy the machine is.
 
+use std::time::Duration;
+
 /// Places where processes wait that are read at one look, shared evenly by the trees in question.
 pub(super) const WAITS_PER_LOOK: usize = 192;
 
@@ -20,6 +22,12 @@ pub(super) const OPEN_FILES_PER_LOOK: usize = 48;
 
 /// Control groups that are read at one look.
 pub(super) const CGROUPS_PER_LOOK: usize = 128;
+
+/// GPU processes whose libraries are read at one look.
+pub(super) const LIBRARIES_PER_LOOK: usize = 16;
+
+/// What the pass over all processes has seen may be this old to be used for a look that stays alone.
+pub(super) const SEEN_LASTS: Duration = Duration::from_millis(500);
 
 /// Children of trees that do nothing are read at every third look.
 pub(super) const RESTING_EVERY: u64 = 3;

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use gpuwhy_model::process::Pid;
-use gpuwhy_model::sample::{CardSample, TimedValue};
+use gpuwhy_model::sample::{CardSample, TimedValue, Vendor};
 
 /// A card with this much kernel time and power works; its processes' threads explain nothing.
 const WORKING_BUSY: f64 = 90.0;
@@ -15,13 +15,17 @@ const HARDLY_BUSY: f64 = 5.0;
 /// How much of the driver's buffers is kept in mind, in microseconds.
 const KEPT_US: u64 = 10_000_000;
 
+/// No card takes more samples in that time.
+const KEPT_MAX: usize = 2048;
+
 /// A tree that uses less of a core between two looks does nothing.
 pub(super) const RESTING_CORES: f64 = 0.02;
 
 /// What is kept in mind of the cards from look to look.
 #[derive(Debug, Default)]
 pub(super) struct Suspicion {
-    busy: BTreeMap<u32, Vec<TimedValue>>,
+    /// By vendor and place among its cards, and the card of an instance.
+    busy: BTreeMap<(bool, Option<u32>, u32), Vec<TimedValue>>,
 }
 
 /// What a card does, as far as one can tell at a glance.
@@ -59,15 +63,14 @@ impl Suspicion {
     /// Returns the clients whose trees are worth a closer look, and how close.
     pub(super) fn suspects(
         &mut self,
-        cards: &[CardSample],
+        cards: &[&CardSample],
         clients: &BTreeSet<Pid>,
         activity: &BTreeMap<Pid, TreeActivity>,
     ) -> BTreeMap<Pid, Attention> {
         // Those whose cards say nothing may be what hangs.
         let mut suspects: BTreeMap<Pid, Attention> =
             clients.iter().map(|client| (*client, Attention::Threads)).collect();
-        let named = |card: &CardSample| card.clients.clone().into_known().unwrap_or_default();
-        for client in cards.iter().flat_map(named) {
+        for client in cards.iter().filter_map(|card| card.clients.known()).flatten() {
             suspects.remove(&client.pid);
         }
         for card in cards {
@@ -93,10 +96,13 @@ impl Suspicion {
     }
 
     fn glance(&mut self, card: &CardSample) -> Glance {
-        let kept = self.busy.entry(card.index).or_default();
+        let place = (card.vendor != Vendor::Nvidia, card.parent, card.index);
+        let kept = self.busy.entry(place).or_default();
         kept.extend(card.busy_samples.known().into_iter().flatten());
         let newest_us = kept.last().map_or(0, |timed| timed.time_us);
-        kept.retain(|timed| timed.time_us + KEPT_US >= newest_us);
+        kept.retain(|timed| timed.time_us.saturating_add(KEPT_US) >= newest_us);
+        // A card whose clock stands still must not fill our memory.
+        kept.drain(..kept.len().saturating_sub(KEPT_MAX));
         let now = card.busy.known().map(|percent| percent.0);
         let mean = if kept.is_empty() {
             now
@@ -153,7 +159,7 @@ mod tests {
     fn attention(card: CardSample, tree: TreeActivity) -> Option<Attention> {
         let activity = BTreeMap::from([(Pid(7), tree)]);
         let clients = BTreeSet::from([Pid(7)]);
-        Suspicion::default().suspects(&[card], &clients, &activity).get(&Pid(7)).copied()
+        Suspicion::default().suspects(&[&card], &clients, &activity).get(&Pid(7)).copied()
     }
 
     #[test]

@@ -5,24 +5,29 @@ use std::path::Path;
 
 use gpuwhy_model::process::Pid;
 use gpuwhy_model::reading::Reading;
-use gpuwhy_model::sample::{CardSample, ProcessSample, ProcessState, ProcessTable, ReadTime};
+use gpuwhy_model::sample::{CardSample, ProcessSample, ProcessState, ProcessTable, ReadTime, Vendor};
 
 use super::cgroups::Hierarchies;
 use super::description::{Descriptions, People};
 use super::effort::Effort;
 use super::holders::Holders;
 use super::index::Index;
-use super::limits::RESTING_EVERY;
+use super::libraries::Libraries;
+use super::limits::{RESTING_EVERY, SEEN_LASTS};
 use super::suspicion::{Attention, RESTING_CORES, Suspicion, TreeActivity};
 use super::tree::{Role, trees};
 use crate::host::Mounts;
-use crate::proc::{HeldStats, ProcRoot, ThreadsWanted, counters, mounts_in_use, threads, wait_channel_of};
+use crate::meter::{Meter, Part};
+use crate::proc::{
+    Connections, HeldStats, OpenFiles, ProcRoot, ThreadsWanted, counters, open_files, threads,
+    wait_channel_of,
+};
 
 /// What a look at processes goes by.
 pub(crate) struct ProcessLook<'machine> {
     pub(crate) at: ReadTime,
     /// The cards with their clients, as far as the driver told.
-    pub(crate) cards: &'machine [CardSample],
+    pub(crate) cards: &'machine [&'machine CardSample],
     /// Whether the driver's process numbers are those of the `/proc` that is read.
     pub(crate) numbers_agree: bool,
     /// Whether everything is read, or only what changes quickly.
@@ -39,24 +44,32 @@ pub(crate) struct ProcessLook<'machine> {
     pub(crate) holders: Option<Holders>,
 }
 
+/// Which process, exactly, within one boot.
+type Key = (Pid, u64);
+
+/// Which card or instance: whether it is another vendor's, the whole card's index for an instance, and its own.
+type CardKey = (bool, Option<u32>, u32);
+
 /// What is kept of the processes from look to look.
 #[derive(Debug)]
 pub(crate) struct Processes {
     pub(crate) index: Index,
     stats: HeldStats,
     descriptions: Descriptions,
+    libraries: Libraries,
     suspicion: Suspicion,
     /// Processor time of each tree when it was last read whole, in ticks.
     used: BTreeMap<Pid, (u64, ReadTime)>,
-    /// Whom the driver named last, by card: a driver that has stopped answering does not make them go away.
-    named: BTreeMap<u32, Vec<Pid>>,
+    /// Whom the driver named last, by card: a driver that has stopped answering does not make them go away. Of each the
+    /// start is kept too, so that nobody who gets their numbers later is taken for them.
+    named: BTreeMap<CardKey, Vec<Key>>,
     /// Clients whose trees did nothing when they were read last: their children are not read at every look.
     resting: BTreeSet<Pid>,
     looks: u64,
     /// Whom the last sweep found.
-    holders: BTreeSet<Pid>,
+    holders: BTreeSet<Key>,
     /// Files that suspects were seen to have open.
-    file_mounts: BTreeMap<Pid, BTreeMap<String, u64>>,
+    file_mounts: BTreeMap<Key, BTreeMap<String, u64>>,
 }
 
 impl Processes {
@@ -65,6 +78,7 @@ impl Processes {
             index: Index::default(),
             stats: HeldStats::new(),
             descriptions: Descriptions::new(proc_root),
+            libraries: Libraries::new(proc_root),
             suspicion: Suspicion::default(),
             used: BTreeMap::new(),
             named: BTreeMap::new(),
@@ -76,8 +90,19 @@ impl Processes {
     }
 
     /// Sweeps the descriptors of all processes.
-    pub(crate) fn sweep_holders(&self, proc: &mut ProcRoot, dev: &Path, own_child: Option<Pid>) -> Holders {
-        Holders::sweep(proc, &self.index, dev, own_child)
+    pub(crate) fn sweep_holders(
+        &mut self,
+        proc: &mut ProcRoot,
+        dev: &Path,
+        own_child: Option<Pid>,
+    ) -> Holders {
+        let holders = Holders::sweep(proc, &self.index, dev, own_child);
+        for (pid, start_ticks) in holders.all() {
+            if self.index.row(pid).is_none_or(|row| row.start_ticks != start_ticks) {
+                self.index.read_anew(proc, pid);
+            }
+        }
+        holders
     }
 
     /// Reads the processes. The index must have been refreshed for this look.
@@ -86,22 +111,35 @@ impl Processes {
         proc: &mut ProcRoot,
         look: ProcessLook<'_>,
         buffer: &mut Vec<u8>,
+        meter: &mut Meter,
     ) -> ProcessTable {
         if let Some(holders) = &look.holders {
             self.holders = holders.card_holders().collect();
         }
-        let clients = self.clients(&look);
-        let roles = trees(&self.index, &clients);
+        let mut clients = self.clients(&look);
+        let mut roles = trees(&self.index, &clients);
         self.looks += 1;
         let is_turn_of_resting = look.is_full || self.looks.is_multiple_of(RESTING_EVERY);
         let resting = if is_turn_of_resting { BTreeSet::new() } else { std::mem::take(&mut self.resting) };
         let is_due = |role: &Role| !matches!(role, Role::Descendant(client) if resting.contains(client));
-        let mut samples = read_stats(proc, &mut self.stats, &roles, is_due, &look);
+        let (mut samples, others) = self.read_stats(proc, &roles, is_due, &look);
+        if !others.is_empty() {
+            for pid in others {
+                self.index.read_anew(proc, pid);
+            }
+            clients = self.clients(&look);
+            roles = trees(&self.index, &clients);
+            samples = self.read_stats(proc, &roles, is_due, &look).0;
+        }
+        self.index.drop_seen();
+        meter.book(Part::ProcessStates);
         let activity = self.activity(&samples, &roles, &resting, &look);
         let suspects = self.suspicion.suspects(look.cards, &clients, &activity);
         if look.is_full {
             self.descriptions.write(proc, look.people, &mut samples, &roles, !look.counts);
+            self.libraries.write(&mut samples, &roles);
         }
+        meter.book(Part::Descriptions);
         let is_still = |client: &Pid| {
             let cores = activity.get(client).and_then(|tree| tree.cores);
             suspects.get(client) != Some(&Attention::Threads)
@@ -109,8 +147,38 @@ impl Processes {
         };
         self.resting =
             if is_turn_of_resting { clients.iter().copied().filter(is_still).collect() } else { resting };
-        let mut effort = Effort::share(&suspects, &roles);
-        for sample in &mut samples {
+        self.read_details(proc, &mut samples, &roles, &suspects, &look);
+        meter.book(Part::ProcessDetails);
+        let cgroups = if look.is_full {
+            Hierarchies::of(look.mounts, look.sys).read(&samples, buffer)
+        } else {
+            Vec::new()
+        };
+        meter.book(Part::ControlGroups);
+        ProcessTable {
+            processes: samples,
+            listed: Reading::Known(self.index.listed()),
+            device_holders: look
+                .holders
+                .map_or_else(Reading::default, |holders| holders.reading(look.people.viewer == 0)),
+            cgroups,
+        }
+    }
+
+    /// Reads where processes wait, their threads, counters and open files, as far as they are worth it.
+    fn read_details(
+        &mut self,
+        proc: &mut ProcRoot,
+        samples: &mut [ProcessSample],
+        roles: &BTreeMap<Pid, Role>,
+        suspects: &BTreeMap<Pid, Attention>,
+        look: &ProcessLook<'_>,
+    ) {
+        let there: BTreeSet<Key> = samples.iter().map(|sample| (sample.pid, sample.start_ticks)).collect();
+        self.file_mounts.retain(|key, _| !look.is_full || there.contains(key));
+        let mut connections = Connections::default();
+        let mut effort = Effort::share(suspects, roles);
+        for sample in samples {
             let role = roles.get(&sample.pid).copied().unwrap_or(Role::Ancestor);
             let Some(client) = role.client(sample.pid) else {
                 continue;
@@ -137,43 +205,85 @@ impl Processes {
                         threads(proc, sample.pid, ThreadsWanted { at_most, run_delay, may_look });
                 }
             }
-            self.read_open_files(proc, sample, &mut effort.open_files, &look);
-            if look.is_full
-                && let Some(mounts) = self.file_mounts.get(&sample.pid)
-            {
-                sample.file_mounts = Reading::Known(mounts.clone());
+            let sockets = self.read_open_files(proc, sample, &mut effort.open_files, look);
+            if look.is_full {
+                if let Some(sockets) = sockets {
+                    sample.open_sockets = connections.count(proc, sample.pid, &sockets);
+                }
+                if let Some(mounts) = self.file_mounts.get(&(sample.pid, sample.start_ticks)) {
+                    sample.file_mounts = Reading::Known(mounts.clone());
+                }
             }
-        }
-        let cgroups = if look.is_full {
-            Hierarchies::of(look.mounts, look.sys).read(&samples, buffer)
-        } else {
-            Vec::new()
-        };
-        ProcessTable {
-            processes: samples,
-            listed: Reading::Known(self.index.listed()),
-            device_holders: look
-                .holders
-                .map_or_else(Reading::default, |holders| holders.reading(look.people.viewer == 0)),
-            cgroups,
         }
     }
 
     /// Returns the GPU processes: those that the driver names, and those that hold cards without being named.
     fn clients(&mut self, look: &ProcessLook<'_>) -> BTreeSet<Pid> {
-        if look.numbers_agree {
-            for card in look.cards {
-                if let Some(clients) = card.clients.known() {
-                    self.named.insert(card.index, clients.iter().map(|client| client.pid).collect());
-                }
+        let index = &self.index;
+        let key = |pid: Pid| index.row(pid).map(|row| (pid, row.start_ticks));
+        for card in look.cards {
+            let is_other = card.vendor != Vendor::Nvidia;
+            // Holders of other cards were found in the `/proc` that is read.
+            if let Some(clients) = card.clients.known().filter(|_| is_other || look.numbers_agree) {
+                let named = clients.iter().filter_map(|client| key(client.pid)).collect();
+                self.named.insert((is_other, card.parent, card.index), named);
             }
         }
         let clients = self.named.values().flatten().chain(&self.holders).copied();
+        let is_there = |client: &Key| key(client.0) == Some(*client);
         // Another gpuwhy looks at cards and does not use them. The program that looks may use one itself.
-        let only_looks = |pid: &Pid| {
-            self.index.row(*pid).is_some_and(|row| row.is_ours && !self.index.ourselves().is_own(*pid))
-        };
-        clients.filter(|pid| !only_looks(pid)).collect()
+        let only_looks =
+            |pid: Pid| index.row(pid).is_some_and(|row| row.is_ours && !index.ourselves().is_own(pid));
+        clients.filter(is_there).map(|(pid, _)| pid).filter(|pid| !only_looks(*pid)).collect()
+    }
+
+    /// Reads the stat files of all processes with a role. One that has ended is left out. Those that have the number of a
+    /// listed process and are another are returned apart.
+    fn read_stats(
+        &mut self,
+        proc: &mut ProcRoot,
+        roles: &BTreeMap<Pid, Role>,
+        is_due: impl Fn(&Role) -> bool,
+        look: &ProcessLook<'_>,
+    ) -> (Vec<ProcessSample>, Vec<Pid>) {
+        self.stats.keep(|pid| roles.contains_key(&pid));
+        let mut samples = Vec::with_capacity(roles.len());
+        let mut others = Vec::new();
+        for (pid, role) in roles {
+            if !is_due(role) {
+                continue;
+            }
+            let in_passing = if look.counts { None } else { self.index.seen(*pid, SEEN_LASTS) };
+            if let Some((row, seen)) = in_passing {
+                let mut sample = seen.sample(row);
+                sample.block_delay_ticks = block_delay(seen.block_delay_ticks, look.delays_are_counted);
+                samples.push(sample);
+                continue;
+            }
+            let Some(stat) = self.stats.read(proc, *pid) else {
+                continue;
+            };
+            if self.index.row(*pid).is_none_or(|row| row.start_ticks != stat.start_ticks) {
+                others.push(*pid);
+                continue;
+            }
+            samples.push(ProcessSample {
+                pid: *pid,
+                start_ticks: stat.start_ticks,
+                parent: stat.parent,
+                group: stat.group,
+                session: stat.session,
+                terminal: stat.terminal,
+                state: stat.state.map_or_else(Reading::default, Reading::Known),
+                name: stat.name(),
+                cpu_ticks: stat.cpu_ticks,
+                thread_count: stat.thread_count,
+                major_faults: Reading::Known(stat.major_faults),
+                block_delay_ticks: block_delay(stat.block_delay_ticks, look.delays_are_counted),
+                ..ProcessSample::default()
+            });
+        }
+        (samples, others)
     }
 
     /// Returns what each client's tree has done since the last look.
@@ -212,60 +322,26 @@ impl Processes {
     }
 
     /// Looks which stores a suspect reads from, and keeps the fullest answer: a loader opens each file only briefly.
+    /// Returns its sockets.
     fn read_open_files(
         &mut self,
         proc: &mut ProcRoot,
         sample: &ProcessSample,
         left: &mut usize,
         look: &ProcessLook<'_>,
-    ) {
+    ) -> Option<Vec<u64>> {
         let is_blocked = sample.state.known() == Some(&ProcessState::Blocked);
         if *left == 0 || !(look.is_full || is_blocked) {
-            return;
+            return None;
         }
         *left -= 1;
-        if let Ok(mounts) = mounts_in_use(proc, sample.pid, look.mounts) {
-            let kept = self.file_mounts.entry(sample.pid).or_default();
-            if mounts.values().sum::<u64>() >= kept.values().sum() {
-                *kept = mounts;
-            }
+        let OpenFiles { mounts, sockets } = open_files(proc, sample.pid, look.mounts).ok()?;
+        let kept = self.file_mounts.entry((sample.pid, sample.start_ticks)).or_default();
+        if mounts.values().sum::<u64>() >= kept.values().sum() {
+            *kept = mounts;
         }
+        Some(sockets)
     }
-}
-
-/// Reads the stat files of all processes with a role. One that has ended is left out.
-fn read_stats(
-    proc: &mut ProcRoot,
-    held: &mut HeldStats,
-    roles: &BTreeMap<Pid, Role>,
-    is_due: impl Fn(&Role) -> bool,
-    look: &ProcessLook<'_>,
-) -> Vec<ProcessSample> {
-    held.keep(|pid| roles.contains_key(&pid));
-    let mut samples = Vec::with_capacity(roles.len());
-    for (pid, role) in roles {
-        if !is_due(role) {
-            continue;
-        }
-        let Some(stat) = held.read(proc, *pid) else {
-            continue;
-        };
-        samples.push(ProcessSample {
-            pid: *pid,
-            start_ticks: stat.start_ticks,
-            parent: stat.parent,
-            group: stat.group,
-            session: stat.session,
-            terminal: stat.terminal,
-            state: stat.state.map_or_else(Reading::default, Reading::Known),
-            name: stat.name(),
-            cpu_ticks: stat.cpu_ticks,
-            thread_count: stat.thread_count,
-            block_delay_ticks: block_delay(stat.block_delay_ticks, look.delays_are_counted),
-            ..ProcessSample::default()
-        });
-    }
-    samples
 }
 
 /// Returns the block-I/O delay, which is nothing at all while the kernel does not count it.
@@ -282,12 +358,12 @@ fn block_delay(ticks: Option<u64>, is_counted: Option<bool>) -> Reading<u64> {
     Reading::Known(ticks)
 }
 
-/// Reads the counters whose growth is judged; the resident memory only of clients, since it costs the most.
+/// Reads the counters whose growth is judged; memory only of clients, since it costs the most.
 fn read_counters(proc: &mut ProcRoot, sample: &mut ProcessSample, role: Role) {
     sample.io = counters::io(proc, sample.pid);
     sample.run_delay_ns = counters::run_delay(proc, sample.pid);
     if role == Role::Client {
-        sample.resident = counters::resident(proc, sample.pid);
+        counters::write_status(proc, sample);
     }
 }
 
