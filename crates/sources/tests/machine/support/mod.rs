@@ -1,5 +1,7 @@
 //! A box for one test, and what belongs to this process.
 
+pub(crate) mod written;
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};
