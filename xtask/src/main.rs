@@ -129,6 +129,8 @@ enum Task {
 enum Bench {
     /// One answer on a loaded machine
     Once,
+    /// Watching a loaded machine: a calm tick, a full look, thousands of ticks
+    Ticks,
 }
 
 fn main() -> ExitCode {
@@ -170,7 +172,8 @@ fn run(task: Task) -> Result<bool> {
             versus::run(&workspace, &Selection { seed, count, only })?.holds()
         }
         Task::OnGpu { pack, gpuwhy, out } => {
-            let written = if pack { on_gpu::pack(&workspace)? } else { on_gpu_results(&workspace, gpuwhy, &out)? };
+            let written =
+                if pack { on_gpu::pack(&workspace)? } else { on_gpu_results(&workspace, gpuwhy, &out)? };
             println!("{}", written.display());
             true
         }
@@ -179,6 +182,7 @@ fn run(task: Task) -> Result<bool> {
             true
         }
         Task::Bench { what: Bench::Once } => bench::once::run(&workspace)?.0,
+        Task::Bench { what: Bench::Ticks } => bench::ticks::run(&workspace)?.0,
         Task::Measure { memory, command } => {
             bench::measure::print(&command, memory)?;
             true

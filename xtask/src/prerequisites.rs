@@ -41,6 +41,18 @@ pub(crate) fn python_tools(workspace: &Workspace) -> Result<PathBuf> {
     Ok(programs)
 }
 
+/// Returns the path of strace, installing it where it is missing.
+///
+/// # Errors
+/// Fails when it cannot be installed.
+pub(crate) fn strace() -> Result<PathBuf> {
+    let path = Path::new("/usr/bin/strace");
+    if !path.exists() {
+        install_packages(&["strace"])?;
+    }
+    Ok(path.to_owned())
+}
+
 /// Whether there is a Python that can make a folder of tools.
 fn can_make_folder() -> bool {
     let mut command = Command::new("python3");

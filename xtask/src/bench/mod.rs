@@ -3,4 +3,6 @@
 pub(crate) mod measure;
 pub(crate) mod once;
 mod table;
+pub(crate) mod ticks;
+mod trace;
 mod usage;

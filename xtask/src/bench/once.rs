@@ -15,10 +15,10 @@ use crate::scenarios::named;
 use crate::workspace::{Profile, Workspace, output_of};
 
 /// The machine that is looked at: 8 cards, 64 GPU processes, 512 loaders, 2,000 other processes.
-const LOADED: &str = "loaded";
+pub(super) const LOADED: &str = "loaded";
 
 /// The machine is the same every time.
-const SEED: u64 = 1;
+pub(super) const SEED: u64 = 1;
 
 /// Memory of ours that must not be exceeded, parent and child together.
 const MEMORY_BAR_BYTES: u64 = 25_000_000;
@@ -113,6 +113,14 @@ pub(crate) fn run(workspace: &Workspace) -> Result<(bool, String)> {
     let table = format!("{title}\n{}", table::draw(&measured));
     print!("{table}");
     Ok((measured.iter().all(Measured::holds), table))
+}
+
+/// Returns the processor time of one run of gpustat in a box, the middle of several, in milliseconds.
+///
+/// # Errors
+/// Fails when it cannot be run.
+pub(super) fn processor_ms_of_gpustat(loaded: &EmulatedBox, tools: &Path) -> Result<f64> {
+    Ok(measure(loaded, &tools.join("gpustat"), &GPUSTAT)?.processor_ms)
 }
 
 /// The same board with a library that lists no process.

@@ -28,7 +28,7 @@ const ENGLISH: Words = Words {
     all_right: "cards shown and named right (state, cause and culprit):",
     try_yourself: "look around in such a box yourself:\n  target/debug/lab up demo --dir /var/tmp/box\n  \
                    target/debug/lab shell /var/tmp/box -- target/debug/gpuwhy\n  target/debug/lab down /var/tmp/box",
-}；
+};
 
 const CHINESE: Words = Words {
     building: "正在编译",
@@ -46,7 +46,7 @@ const CHINESE: Words = Words {
     try_yourself: "想自己在这样的服务器里看看：\n  target/debug/lab up demo --dir /var/tmp/box\n  \
                    target/debug/lab shell /var/tmp/box -- target/debug/gpuwhy --lang zh-CN\n  \
                    target/debug/lab down /var/tmp/box",
-}；
+};
 
 impl Words {
     /// Returns the words of a language: the one that was asked for, else the locale's.
@@ -54,7 +54,7 @@ impl Words {
         let from_locale = || {
             let variables = ["LC_ALL", "LC_MESSAGES", "LANG"];
             variables.iter().find_map(|name| std::env::var(name).ok().filter(|value| !value.is_empty()))
-        }；
+        };
         let tag = language.map(str::to_owned).or_else(from_locale).unwrap_or_default();
         if tag.to_ascii_lowercase().starts_with("zh") { &CHINESE } else { &ENGLISH }
     }
@@ -66,7 +66,7 @@ mod tests {
 
     #[test]
     fn the_language_asked_for_counts() {
-        assert_eq!（Words::of(Some("zh-CN")).building, "正在编译"）；
+        assert_eq!(Words::of(Some("zh-CN")).building, "正在编译");
         assert_eq!(Words::of(Some("en")).building, "building");
     }
 }

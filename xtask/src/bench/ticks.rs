@@ -1,0 +1,279 @@
+//! `cargo xtask bench ticks`: what watching costs on a loaded machine: a calm tick, a full look beside a bare loop that
+//! reads the same files, and whether anything piles up over thousands of ticks.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context as _, Result, ensure};
+use serde::Deserialize;
+
+use super::once::{self, LOADED, SEED};
+use super::trace;
+use crate::boxes::EmulatedBox;
+use crate::prerequisites;
+use crate::scenarios::named;
+use crate::workspace::{Profile, Workspace, output_of, succeed};
+
+/// Processor time of a calm tick that must not be exceeded.
+const TICK_BAR_MS: f64 = 10.0;
+/// A calm tick costs at most this part of one run of gpustat.
+const TICK_OF_GPUSTAT: f64 = 0.5;
+/// A full look costs at most so many times the bare loop; the driver's library is left out on both sides.
+const LOOK_OF_BARE: f64 = 1.3;
+/// Memory of ours that must not be exceeded, parent and child together.
+const MEMORY_BAR_BYTES: u64 = 25_000_000;
+/// How many ticks must leave nothing behind.
+const MANY_TICKS: usize = 20_000;
+/// Memory may breathe by this much; a leak of one byte a tick would stay below, one of a kilobyte would not.
+const MEMORY_BREATHES_BYTES: u64 = 2_000_000;
+/// How often each thing is measured; the middle counts.
+const RUNS: usize = 5;
+
+/// What `gpuwhy self --json` says.
+#[derive(Debug, Deserialize)]
+struct OwnCost {
+    calm_tick: SampleCost,
+    full_look: SampleCost,
+    memory: Memory,
+}
+
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+struct SampleCost {
+    processor_ms: f64,
+    files: u64,
+    library_ms: f64,
+    library_calls: u64,
+}
+
+#[derive(Debug, Deserialize)]
+struct Memory {
+    own_bytes: Option<u64>,
+    child_bytes: Option<u64>,
+}
+
+/// What the bare loop says.
+#[derive(Debug, Deserialize)]
+struct Bare {
+    files: u64,
+    processor_ms: f64,
+}
+
+/// What is held before and after many ticks.
+#[derive(Debug, Deserialize)]
+struct Piles {
+    before: Held,
+    after: Held,
+}
+
+#[derive(Debug, Clone, Copy, Deserialize)]
+struct Held {
+    bytes: u64,
+    descriptors: u64,
+    threads: u64,
+    children: u64,
+}
+
+impl Piles {
+    /// Whether nothing grew.
+    const fn holds(&self) -> bool {
+        let Self { before, after } = self;
+        after.bytes <= before.bytes + MEMORY_BREATHES_BYTES
+            && after.descriptors <= before.descriptors
+            && after.threads <= before.threads
+            && after.children <= before.children
+    }
+}
+
+/// Measures, prints one table, and returns whether every bar holds, with the table.
+///
+/// # Errors
+/// Fails when something cannot be built, brought up or run.
+pub(crate) fn run(workspace: &Workspace) -> Result<(bool, String)> {
+    let tools = prerequisites::python_tools(workspace)?;
+    let strace = prerequisites::strace()?;
+    workspace.build(Profile::Release)?;
+    let mut examples = workspace.cargo();
+    examples.args([
+        "build",
+        "--release",
+        "-p",
+        "gpuwhy-sources",
+        "--example",
+        "ticks",
+        "--example",
+        "bare_reads",
+    ]);
+    succeed(&mut examples)?;
+    let gpuwhy = workspace.program(Profile::Release, "gpuwhy");
+    let example = |name: &str| workspace.target().join("release/examples").join(name);
+    let loaded = EmulatedBox::up(workspace, Profile::Release, &named(LOADED)?.draw(SEED)?.plan)?;
+    let own = own_cost(&loaded, &gpuwhy)?;
+    let gpustat_ms = once::processor_ms_of_gpustat(&loaded, &tools)?;
+    let list = list_of_reads(&loaded, &strace, &gpuwhy)?;
+    let bare: Bare = parsed(loaded.command(None, example("bare_reads")).arg(&list).arg("21"))?;
+    let piles: Piles = parsed(loaded.command(None, example("ticks")).arg(MANY_TICKS.to_string()))?;
+    loaded.down()?;
+    let figures = Figures { own, gpustat_ms, bare, piles };
+    let table = figures.table();
+    print!("{table}");
+    Ok((figures.bars().iter().all(|bar| bar.holds), table))
+}
+
+/// Everything that was measured.
+struct Figures {
+    own: OwnCost,
+    gpustat_ms: f64,
+    bare: Bare,
+    piles: Piles,
+}
+
+/// One promise about a figure.
+struct Bar {
+    what: String,
+    figure: String,
+    holds: bool,
+}
+
+impl Figures {
+    fn bars(&self) -> Vec<Bar> {
+        let (tick, look) = (self.own.calm_tick, self.own.full_look);
+        let look_of_bare = (look.processor_ms - look.library_ms) / self.bare.processor_ms;
+        let bytes =
+            self.own.memory.own_bytes.zip(self.own.memory.child_bytes).map(|(own, child)| own + child);
+        let Piles { before, after } = &self.piles;
+        vec![
+            Bar {
+                what: format!("calm tick, at most {TICK_BAR_MS:.0} ms"),
+                figure: format!(
+                    "{:.1} ms, of it the library {:.1} ms ({} NVML calls, {} files)",
+                    tick.processor_ms, tick.library_ms, tick.library_calls, tick.files
+                ),
+                holds: tick.processor_ms <= TICK_BAR_MS,
+            },
+            Bar {
+                what: "calm tick, at most half of gpustat".to_owned(),
+                figure: format!("{:.2} of {:.1} ms", tick.processor_ms / self.gpustat_ms, self.gpustat_ms),
+                holds: tick.processor_ms <= self.gpustat_ms * TICK_OF_GPUSTAT,
+            },
+            Bar {
+                what: format!("full look, at most {LOOK_OF_BARE} of a bare loop"),
+                figure: format!(
+                    "{look_of_bare:.2}: {:.1} ms ({} files) to {:.1} ms ({} files); the library beside it {:.1} ms ({} NVML calls)",
+                    look.processor_ms - look.library_ms,
+                    look.files,
+                    self.bare.processor_ms,
+                    self.bare.files,
+                    look.library_ms,
+                    look.library_calls,
+                ),
+                holds: look_of_bare <= LOOK_OF_BARE,
+            },
+            Bar {
+                what: format!("memory, at most {} MB", MEMORY_BAR_BYTES / 1_000_000),
+                figure: bytes
+                    .map_or_else(|| "unknown".to_owned(), |bytes| format!("{:.1} MB", bytes as f64 / 1e6)),
+                holds: bytes.is_some_and(|bytes| bytes <= MEMORY_BAR_BYTES),
+            },
+            Bar {
+                what: format!("{MANY_TICKS} ticks leave nothing behind"),
+                figure: format!(
+                    "MB {:.1} to {:.1}, descriptors {} to {}, threads {} to {}, children {} to {}",
+                    before.bytes as f64 / 1e6,
+                    after.bytes as f64 / 1e6,
+                    before.descriptors,
+                    after.descriptors,
+                    before.threads,
+                    after.threads,
+                    before.children,
+                    after.children
+                ),
+                holds: self.piles.holds(),
+            },
+        ]
+    }
+
+    fn table(&self) -> String {
+        let bars = self.bars();
+        let width = bars.iter().map(|bar| bar.what.len()).max().unwrap_or(0);
+        let mut text = String::new();
+        for bar in bars {
+            let verdict = if bar.holds { "holds " } else { "MISSED" };
+            // Writing to a string cannot fail.
+            let _ = writeln!(text, "{:<width$}  {verdict}  {}", bar.what, bar.figure);
+        }
+        text
+    }
+}
+
+/// Asks gpuwhy itself several times, and returns the run in the middle.
+fn own_cost(loaded: &EmulatedBox, gpuwhy: &Path) -> Result<OwnCost> {
+    let mut costs = Vec::with_capacity(RUNS);
+    for _ in 0..RUNS {
+        costs.push(parsed::<OwnCost>(loaded.command(None, gpuwhy).args(["self", "--json"]))?);
+    }
+    costs.sort_by(|one, other| one.full_look.processor_ms.total_cmp(&other.full_look.processor_ms));
+    Ok(costs.swap_remove(RUNS / 2))
+}
+
+/// Returns the list of what a full look reads, for the bare loop.
+fn list_of_reads(loaded: &EmulatedBox, strace: &Path, gpuwhy: &Path) -> Result<PathBuf> {
+    let trace = loaded.path().join("trace");
+    let mut command = loaded.command(None, strace);
+    command.args(["-y", "-s", "4096", "-e", &format!("trace={}", trace::CALLS), "-o"]).arg(&trace);
+    command.arg(gpuwhy).args(["self", "--json"]).stdout(Stdio::null());
+    succeed(&mut command).context("cannot see what a full look reads")?;
+    let text = fs::read(&trace).with_context(|| format!("cannot read `{}`", trace.display()))?;
+    let reads = trace::last_look(&String::from_utf8_lossy(&text));
+    ensure!(!reads.is_empty(), "the trace shows no reads");
+    let list = loaded.path().join("reads");
+    fs::write(&list, reads.join("\n") + "\n")
+        .with_context(|| format!("cannot write `{}`", list.display()))?;
+    Ok(list)
+}
+
+fn parsed<T: serde::de::DeserializeOwned>(command: &mut Command) -> Result<T> {
+    serde_json::from_str(&output_of(command)?).context("what it printed is not what was expected")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Bare, Figures, Held, Memory, OwnCost, Piles, SampleCost};
+
+    fn figures() -> Figures {
+        let tick = SampleCost { processor_ms: 6.0, files: 90, library_ms: 1.0, library_calls: 200 };
+        let look = SampleCost { processor_ms: 61.0, files: 4000, library_ms: 1.0, library_calls: 600 };
+        let held = Held { bytes: 14_000_000, descriptors: 12, threads: 3, children: 1 };
+        Figures {
+            own: OwnCost {
+                calm_tick: tick,
+                full_look: look,
+                memory: Memory { own_bytes: Some(9_000_000), child_bytes: Some(5_000_000) },
+            },
+            gpustat_ms: 170.0,
+            bare: Bare { files: 4000, processor_ms: 50.0 },
+            piles: Piles { before: held, after: held },
+        }
+    }
+
+    #[test]
+    fn every_bar_can_be_missed() {
+        let holding = |figures: &Figures| figures.bars().iter().map(|bar| bar.holds).collect::<Vec<bool>>();
+        assert_eq!(holding(&figures()), [true; 5], "{}", figures().table());
+        let mut worse = figures();
+        worse.own.calm_tick.processor_ms = 90.0;
+        worse.own.full_look.processor_ms = 70.0;
+        worse.own.memory.child_bytes = None;
+        worse.piles.after.descriptors += 1;
+        assert_eq!(holding(&worse), [false; 5]);
+    }
+
+    #[test]
+    fn a_library_that_is_slow_is_not_ours() {
+        let mut figures = figures();
+        figures.own.full_look.processor_ms += 40.0;
+        figures.own.full_look.library_ms += 40.0;
+        assert!(figures.bars()[2].holds);
+    }
+}
