@@ -26,35 +26,25 @@ pub(super) fn explained(scene: &Scene, findings: &[Merged]) -> Vec<Pair> {
 }
 
 fn explains(scene: &Scene, one: &Merged, other: &Merged) -> bool {
+    let pair = (one.finding.cause, other.finding.cause);
     let same_process = one.processes.iter().any(|process| other.processes.contains(process));
-    match (one.finding.cause, other.finding.cause) {
+    let (one, other) = (&one.finding, &other.finding);
+    let is_within = is_within(&other.cards, &one.cards);
+    if explains_for_its_processes(pair) {
+        return same_process;
+    }
+    if explains_on_its_cards(pair) {
+        return is_within;
+    }
+    if explains_on_a_card(pair) {
+        return share_a_card(one, other);
+    }
+    match pair {
         // Whatever else shows on a card that is gone comes of its being gone.
-        (Cause::GpuLost, _) => {
-            !other.finding.cards.is_empty() && is_within(&other.finding.cards, &one.finding.cards)
-        }
-        (Cause::VramHeldByDeadProcess | Cause::VramHeldByHiddenProcess, Cause::IdleReserved) => same_process,
-        // The member that the others wait for does nothing: that is how it hangs.
-        (Cause::CollectiveHang, Cause::IdleReserved) => same_process,
-        // Who holds a card for nothing keeps others out, whatever the mode.
-        (Cause::VramHeldByDeadProcess | Cause::IdleReserved, Cause::ComputeModeExclusive) => same_process,
-        // What was taken by design, or kept by mistake, is not needed.
-        (Cause::MemoryPreallocated | Cause::VramLeak, Cause::VramFull) => same_process,
-        // What a dead run has mapped goes with its last process.
-        (Cause::VramHeldByDeadProcess, Cause::Bar1Exhausted) => share_a_card(&one.finding, &other.finding),
+        (Cause::GpuLost, _) => !other.cards.is_empty() && is_within,
         // A limit of the container is why its loaders may not run, or read again what they had in memory.
-        (Cause::ContainerLimit, Cause::StarvedByCpu) => same_process && is_limit(&one.finding, "processor"),
-        (Cause::ContainerLimit, Cause::StarvedByStorage) => same_process && is_limit(&one.finding, "memory"),
-        (Cause::HostMemoryPressure, Cause::StarvedByStorage | Cause::StarvedByCpu) => {
-            is_within(&other.finding.cards, &one.finding.cards)
-        }
-        (Cause::CheckpointPause, Cause::StarvedByStorage) => same_process,
-        (Cause::PcieDegraded, Cause::TransferBound) => share_a_card(&one.finding, &other.finding),
-        // The repair is what to act on; memory that cannot be repaired any more waits for nothing.
-        (Cause::RowRemapPending, Cause::EccUncorrectable) => share_a_card(&one.finding, &other.finding),
-        // Programs fail on a card that fails.
-        (Cause::XidHwFault | Cause::EccUncorrectable, Cause::XidAppFault) => {
-            is_within(&other.finding.cards, &one.finding.cards)
-        }
+        (Cause::ContainerLimit, Cause::StarvedByCpu) => same_process && is_limit(one, "processor"),
+        (Cause::ContainerLimit, Cause::StarvedByStorage) => same_process && is_limit(one, "memory"),
         // What makes one member slow is part of why all of its job is.
         (
             Cause::SlowGpuOutlier,
@@ -63,28 +53,61 @@ fn explains(scene: &Scene, one: &Merged, other: &Merged) -> bool {
             | Cause::PowerThrottle
             | Cause::LowClocks
             | Cause::PcieDegraded,
-        ) => is_about_slow_member(&one.finding, &other.finding),
+        ) => is_about_slow_member(one, other),
         // Calls that block and the error behind them are one trouble.
-        (Cause::DriverHung, Cause::XidHwFault) => {
-            one.finding.cards.is_empty() || share_a_card(&one.finding, &other.finding)
-        }
-        (Cause::FanFailed, Cause::ThermalThrottle | Cause::LowClocks) => {
-            is_within(&other.finding.cards, &one.finding.cards)
-        }
+        (Cause::DriverHung, Cause::XidHwFault) => one.cards.is_empty() || share_a_card(one, other),
         // A card at its limit works as fast as it can; the limit is what is wrong.
         (
             Cause::PowerThrottle | Cause::ThermalThrottle | Cause::HwSlowdown | Cause::LowClocks,
             Cause::ComputeSaturated | Cause::MemoryBandwidthSaturated,
-        ) => is_within(&other.finding.cards, &one.finding.cards) && is_felt(&one.finding),
+        ) => is_within && is_felt(one),
         (
             Cause::VramHeldByDeadProcess
             | Cause::VramHeldByHiddenProcess
             | Cause::IdleReserved
             | Cause::DisplayProcess,
             Cause::VramFull,
-        ) => {
-            share_a_card(&one.finding, &other.finding) && holds_half_of(scene, &one.finding, &other.finding)
-        }
+        ) => share_a_card(one, other) && holds_half_of(scene, one, other),
+        _ => false,
+    }
+}
+
+/// Returns whether the first cause explains the second where both are about the same process.
+const fn explains_for_its_processes(pair: (Cause, Cause)) -> bool {
+    match pair {
+        (
+            // The member that the others wait for does nothing: that is how it hangs.
+            Cause::VramHeldByDeadProcess | Cause::VramHeldByHiddenProcess | Cause::CollectiveHang,
+            Cause::IdleReserved,
+        )
+        // Who holds a card for nothing keeps others out, whatever the mode.
+        | (Cause::VramHeldByDeadProcess | Cause::IdleReserved, Cause::ComputeModeExclusive)
+        // What was taken by design, or kept by mistake, is not needed.
+        | (Cause::MemoryPreallocated | Cause::VramLeak, Cause::VramFull)
+        | (Cause::CheckpointPause, Cause::StarvedByStorage) => true,
+        _ => false,
+    }
+}
+
+/// Returns whether the first cause explains the second on all cards that it is about.
+const fn explains_on_its_cards(pair: (Cause, Cause)) -> bool {
+    match pair {
+        (Cause::HostMemoryPressure, Cause::StarvedByStorage | Cause::StarvedByCpu)
+        // Programs fail on a card that fails.
+        | (Cause::XidHwFault | Cause::EccUncorrectable, Cause::XidAppFault)
+        | (Cause::FanFailed, Cause::ThermalThrottle | Cause::LowClocks) => true,
+        _ => false,
+    }
+}
+
+/// Returns whether the first cause explains the second where both show on one card.
+const fn explains_on_a_card(pair: (Cause, Cause)) -> bool {
+    match pair {
+        // What a dead run has mapped goes with its last process.
+        (Cause::VramHeldByDeadProcess, Cause::Bar1Exhausted)
+        | (Cause::PcieDegraded, Cause::TransferBound)
+        // The repair is what to act on; memory that cannot be repaired any more waits for nothing.
+        | (Cause::RowRemapPending, Cause::EccUncorrectable) => true,
         _ => false,
     }
 }

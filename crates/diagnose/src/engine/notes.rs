@@ -1,5 +1,6 @@
 //! Remarks that are no finding.
 
+use gpuwhy_model::cause::Cause;
 use gpuwhy_model::limits::Limits;
 use gpuwhy_model::reading::Reading;
 use gpuwhy_model::sample::PciDevice;
@@ -7,6 +8,7 @@ use gpuwhy_model::scene::{Scene, SourceKind};
 use gpuwhy_model::units::Seconds;
 
 use crate::facts::cards;
+use crate::facts::unexplained::{is_much, unexplained};
 use crate::findings::Findings;
 use crate::shared_text;
 
@@ -25,7 +27,8 @@ fn slow_start(scene: &Scene, limits: &Limits, findings: &mut Findings) {
     let Some(took) = driver.init_ms.known().map(|milliseconds| Seconds(*milliseconds as f64 / 1000.0)) else {
         return;
     };
-    if took.0 <= limits.init_slow_s || !driver.library.is_known() {
+    let is_judged = findings.answers().any(|draft| draft.cause() == Cause::PersistenceOff);
+    if took.0 <= limits.init_slow_s || !driver.library.is_known() || is_judged {
         return;
     }
     let is_off = cards::whole_cards(scene).any(|card| card.persistence == Reading::Known(false));
@@ -37,17 +40,18 @@ fn slow_start(scene: &Scene, limits: &Limits, findings: &mut Findings) {
     findings.note(text);
 }
 
-/// Memory that no listed process holds: no rule of this version judges it.
+/// Memory that no listed process holds, where no answer speaks of it.
 fn memory_without_owner(scene: &Scene, limits: &Limits, findings: &mut Findings) {
     for card in cards::whole_cards(scene) {
-        let Some(unexplained) = card.unexplained.known() else {
+        let Some(bytes) = unexplained(scene, card).filter(|bytes| is_much(*bytes, card, limits)) else {
             continue;
         };
-        let total = card.memory.known().map_or(0, |memory| memory.total.0) as f64;
-        let is_much = unexplained.0 >= limits.held_bytes_worth_naming
-            && unexplained.0 as f64 >= total * limits.unexplained_share_worth_naming;
-        if is_much {
-            findings.note(shared_text::note_memory_without_owner(*unexplained, card.index));
+        let is_judged = findings.answers().any(|draft| {
+            matches!(draft.cause(), Cause::VramHeldByDeadProcess | Cause::VramHeldByHiddenProcess)
+                && draft.finding.cards.contains(&card.index)
+        });
+        if !is_judged {
+            findings.note(shared_text::note_memory_without_owner(bytes, card.index));
         }
     }
 }
@@ -78,7 +82,7 @@ fn few_samples(scene: &Scene, limits: &Limits, findings: &mut Findings) {
 
 fn undecided_cards(findings: &mut Findings) {
     let has_answer =
-        findings.answers().any(|draft| draft.cause() != gpuwhy_model::cause::Cause::Undetermined);
+        findings.answers().any(|draft| draft.cause() != Cause::Undetermined);
     if !has_answer || findings.undecided.is_empty() {
         return;
     }

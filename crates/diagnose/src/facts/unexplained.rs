@@ -72,7 +72,7 @@ pub(crate) fn is_much(bytes: Bytes, card: &Card, limits: &Limits) -> bool {
 /// there.
 fn is_part_of_host_memory(card: &Card) -> bool {
     let fact = card.name.known().and_then(|name| gpuwhy_knowledge::card(name));
-    fact.is_some_and(|fact| fact.is_joined_to_its_processor())
+    fact.is_some_and(gpuwhy_knowledge::CardFact::is_joined_to_its_processor)
 }
 
 #[cfg(test)]

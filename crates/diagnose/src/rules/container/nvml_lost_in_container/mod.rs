@@ -148,7 +148,7 @@ fn weigh_promise(scene: &Scene, draft: &mut Draft) {
 fn weigh_module(scene: &Scene, draft: &mut Draft) {
     match scene.machine.driver.module.known() {
         Some(version) => {
-            draft.agree(0.5, flag(Signal::DriverModule, Reader::ProcDriver, text::module(version.as_str())))
+            draft.agree(0.5, flag(Signal::DriverModule, Reader::ProcDriver, text::module(version.as_str())));
         }
         None => draft.silent(0.5),
     }

@@ -118,8 +118,8 @@ fn design(holder: &Holder<'_>) -> Option<Design> {
     if names::is_server(process) {
         return Some(Design::Server);
     }
-    let libraries = process.libraries.known().into_iter().flatten();
-    let framework = libraries.filter_map(|library| gpuwhy_knowledge::greedy_framework(library)).next();
+    let mut libraries = process.libraries.known().into_iter().flatten();
+    let framework = libraries.find_map(|library| gpuwhy_knowledge::greedy_framework(library));
     framework.map(|framework| Design::Framework(framework.name()))
 }
 

@@ -42,7 +42,7 @@ pub(crate) static RULE: Rule = Rule {
 const SERVICE: &str = "nvidia-fabricmanager";
 
 /// What is known of the fabric of a machine.
-struct Joined<'scene> {
+struct FabricView<'scene> {
     cards: Vec<&'scene Card>,
     /// Cards that could join and have not, or failed to.
     apart: Vec<(&'scene Card, Fabric)>,
@@ -52,7 +52,7 @@ struct Joined<'scene> {
     service: Option<&'scene Service>,
 }
 
-impl Joined<'_> {
+impl FabricView<'_> {
     fn service_is_down(&self) -> bool {
         let belongs_here = self.switches > 0 || self.service_is_installed();
         belongs_here && self.service.is_some_and(|service| service.running == Reading::Known(false))
@@ -64,29 +64,29 @@ impl Joined<'_> {
 }
 
 fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
-    let joined = joined(scene);
+    let view = view(scene);
     // A single card, and cards on PCIe alone, have no fabric: the service may be installed there and fail.
-    let has_fabric = joined.switches > 0 || joined.joined + joined.apart.len() > 0;
-    if joined.cards.len() < 2 || !has_fabric {
-        if joined.service.is_some_and(|service| service.running == Reading::Known(false)) {
+    let has_fabric = view.switches > 0 || view.joined + view.apart.len() > 0;
+    if view.cards.len() < 2 || !has_fabric {
+        if view.service.is_some_and(|service| service.running == Reading::Known(false)) {
             findings.rule_out(Signal::Fabric, None);
         }
         return;
     }
-    if joined.apart.is_empty() && !joined.service_is_down() {
+    if view.apart.is_empty() && !view.service_is_down() {
         findings.rule_out(Signal::Fabric, None);
         return;
     }
-    findings.report(judge(scene, &joined, limits));
+    findings.report(judge(scene, &view, limits));
 }
 
-fn joined(scene: &Scene) -> Joined<'_> {
+fn view(scene: &Scene) -> FabricView<'_> {
     let cards: Vec<&Card> = whole_cards(scene).filter(|card| card.vendor == Vendor::Nvidia).collect();
     let mut apart = Vec::new();
-    let mut number = 0;
+    let mut joined = 0;
     for card in &cards {
         match card.fabric.known() {
-            Some(Fabric { state: FabricState::Completed, status: 0, .. }) => number += 1,
+            Some(Fabric { state: FabricState::Completed, status: 0, .. }) => joined += 1,
             Some(Fabric { state: FabricState::NotSupported, .. }) | None => {}
             Some(fabric) => apart.push((*card, *fabric)),
         }
@@ -97,54 +97,54 @@ fn joined(scene: &Scene) -> Joined<'_> {
     let services = scene.machine.services.known().filter(|_| sees_services);
     let service = services.and_then(|services| services.iter().find(|service| service.name == SERVICE));
     let switches = scene.machine.nvswitches.known().copied().unwrap_or(0);
-    Joined { cards, apart, joined: number, switches, service }
+    FabricView { cards, apart, joined, switches, service }
 }
 
-fn judge(scene: &Scene, joined: &Joined<'_>, limits: &Limits) -> Draft {
-    let affected: Vec<&Card> = if joined.apart.is_empty() {
-        joined.cards.clone()
+fn judge(scene: &Scene, view: &FabricView<'_>, limits: &Limits) -> Draft {
+    let affected: Vec<&Card> = if view.apart.is_empty() {
+        view.cards.clone()
     } else {
-        joined.apart.iter().map(|(card, _)| *card).collect()
+        view.apart.iter().map(|(card, _)| *card).collect()
     };
-    let version = other_version(scene, joined);
-    let summary = match (&version, joined.service_is_down()) {
+    let version = other_version(scene, view);
+    let summary = match (&version, view.service_is_down()) {
         (Some((service, driver)), true) => text::summary_version(driver.as_str(), service.as_str()),
         (None, true) => text::summary_down(),
-        (_, false) => text::summary_apart(joined.apart.len()),
+        (_, false) => text::summary_apart(view.apart.len()),
     };
     let mut draft = Draft::about_machine(&RULE, scene, summary).severity(Severity::Fault);
     draft.finding.cards = affected.iter().map(|card| card.index).collect();
     draft.finding.impact =
         Impact { gpu_seconds: scene.window.span_s * affected.len() as f64, ..Impact::default() };
 
-    weigh_cards(scene, joined, limits, &mut draft);
-    weigh_service(scene, joined, &mut draft);
-    if joined.switches > 0 {
-        let words = text::switches(joined.switches);
-        draft.agree(1.0, once(Signal::PciCards, joined.switches, Unit::Count, Reader::SysPci, words));
+    weigh_cards(scene, view, limits, &mut draft);
+    weigh_service(scene, view, &mut draft);
+    if view.switches > 0 {
+        let words = text::switches(view.switches);
+        draft.agree(1.0, once(Signal::PciCards, view.switches, Unit::Count, Reader::SysPci, words));
     }
     if let Some((service, driver)) = version {
         let words = text::versions(driver.as_str(), service.as_str());
         draft.agree(1.0, once(Signal::DriverVersion, service, Unit::Text, Reader::Services, words));
     }
-    advise(joined, &mut draft);
+    advise(view, &mut draft);
     draft
 }
 
 /// Weighs whether the cards say that they have not joined, and whether some of them work all the same.
-fn weigh_cards(scene: &Scene, joined: &Joined<'_>, limits: &Limits, draft: &mut Draft) {
-    for (place, (card, fabric)) in joined.apart.iter().enumerate() {
+fn weigh_cards(scene: &Scene, view: &FabricView<'_>, limits: &Limits, draft: &mut Draft) {
+    for (place, (card, fabric)) in view.apart.iter().enumerate() {
         let evidence = state(scene, card, *fabric);
         if place == 0 { draft.agree(3.0, evidence) } else { draft.mention(evidence) }
     }
-    if joined.apart.is_empty() && joined.joined > 0 {
+    if view.apart.is_empty() && view.joined > 0 {
         draft.contradict(1.5, flag(Signal::Fabric, Reader::Nvml, text::all_joined()));
     }
-    if joined.apart.is_empty() && joined.joined == 0 {
+    if view.apart.is_empty() && view.joined == 0 {
         // Cards before Hopper do not tell.
         draft.silent(1.0);
     }
-    let works = joined.cards.iter().find(|card| activity(card, limits) == Activity::Works);
+    let works = view.cards.iter().find(|card| activity(card, limits) == Activity::Works);
     if let Some(trend) = works.and_then(|card| card.busy.known()) {
         draft.contradict(2.0, busy(scene, trend, None));
     }
@@ -159,9 +159,9 @@ fn state(scene: &Scene, card: &Card, fabric: Fabric) -> Evidence {
     once(Signal::Fabric, fabric.state.id(), Unit::Text, reader(scene, Reader::Nvml), words)
 }
 
-fn weigh_service(scene: &Scene, joined: &Joined<'_>, draft: &mut Draft) {
+fn weigh_service(scene: &Scene, view: &FabricView<'_>, draft: &mut Draft) {
     const WEIGHT: f64 = 2.5;
-    let Some(service) = joined.service else {
+    let Some(service) = view.service else {
         match scene.machine.services.absence() {
             Some(absence) => draft.unseen(WEIGHT, Signal::Services, absence),
             None => draft.silent(WEIGHT),
@@ -170,8 +170,7 @@ fn weigh_service(scene: &Scene, joined: &Joined<'_>, draft: &mut Draft) {
     };
     match service.running.known() {
         Some(false) => {
-            let words =
-                if joined.service_is_installed() { text::is_down() } else { text::is_not_installed() };
+            let words = if view.service_is_installed() { text::is_down() } else { text::is_not_installed() };
             draft.agree(WEIGHT, flag(Signal::Services, Reader::Services, words));
         }
         Some(true) => {
@@ -183,17 +182,17 @@ fn weigh_service(scene: &Scene, joined: &Joined<'_>, draft: &mut Draft) {
 }
 
 /// Returns the service's version and the driver's where they are not the same.
-fn other_version(scene: &Scene, joined: &Joined<'_>) -> Option<(String, String)> {
-    let service = joined.service?.version.known()?;
+fn other_version(scene: &Scene, view: &FabricView<'_>) -> Option<(String, String)> {
+    let service = view.service?.version.known()?;
     let driver = &scene.machine.driver;
     let driver = driver.module.known().or(driver.version.known())?;
     (service != driver).then(|| (service.clone(), driver.clone()))
 }
 
-fn advise(joined: &Joined<'_>, draft: &mut Draft) {
+fn advise(view: &FabricView<'_>, draft: &mut Draft) {
     let service = Target { kind: SubjectKind::Node, id: SERVICE.to_owned() };
-    if joined.service_is_down() {
-        if joined.service_is_installed() {
+    if view.service_is_down() {
+        if view.service_is_installed() {
             draft.advise(Action::RestartService, vec![service], text::fix_start());
         } else {
             draft.advise(Action::RestartService, vec![service], text::fix_install());
