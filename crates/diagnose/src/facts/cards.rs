@@ -139,9 +139,8 @@ pub(crate) enum Activity {
 ///
 /// Drivers do so after their start, while persistence mode is off.
 fn is_a_ghost(card: &Card, limits: &Limits) -> bool {
-    let rests = |client: &Client| {
-        client.sm.known().is_some_and(|work| work.mean.0 <= limits.idle_percent_max)
-    };
+    let rests =
+        |client: &Client| client.sm.known().is_some_and(|work| work.mean.0 <= limits.idle_percent_max);
     let nobody = card.clients.known().is_some_and(|clients| clients.iter().all(rests));
     let draws_little =
         card.power_ratio().known().is_some_and(|ratio| *ratio < limits.false_busy_power_share_max);

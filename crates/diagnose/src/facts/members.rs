@@ -4,7 +4,7 @@ use gpuwhy_model::limits::Limits;
 use gpuwhy_model::scene::{Card, Client, Process, Scene};
 
 use super::cards::{Activity, Holder, activity};
-use super::effort::{Effort, effort, is_kept_slow};
+use super::effort::{Effort, effort};
 use super::peers::{Job, jobs};
 
 /// A member on its card.
@@ -26,11 +26,6 @@ impl<'scene> Member<'scene> {
     /// Returns whether its card does nothing.
     pub(crate) fn rests(&self, limits: &Limits) -> bool {
         activity(self.card, limits) == Activity::Rests
-    }
-
-    /// Returns whether its card works as hard as it can, or is kept from it.
-    pub(crate) fn works_hard(&self, limits: &Limits) -> bool {
-        self.busy >= limits.busy_percent_min && !self.may_spin(limits) || is_kept_slow(self.card, limits)
     }
 
     /// Returns its process, where that can be seen.

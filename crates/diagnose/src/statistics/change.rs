@@ -68,11 +68,11 @@ mod tests {
     #[test]
     fn a_step_is_found_where_it_is() {
         let mut values = noise(40);
-        for value in &mut values[25..] {
+        for value in &mut values[20..] {
             *value += 3.0;
         }
         let change = change_point(&values).unwrap();
-        assert_eq!(change.before, 25);
+        assert_eq!(change.before, 20);
         assert!(change.level_after - change.level_before > 2.5 && change.chance < 0.001, "{change:?}");
     }
 

@@ -8,10 +8,10 @@ mod slope;
 
 pub(crate) use change::{ChangePoint, change_point};
 pub(crate) use outlier::{OddOne, odd_ones_out};
-pub(crate) use slope::{RobustSlope, robust_slope};
+pub(crate) use slope::robust_slope;
 
 /// By this factor, the median absolute deviation of normally distributed values is their standard deviation.
-pub(crate) const DEVIATIONS_TO_SIGMA: f64 = 1.482_602_218_505_602;
+const DEVIATIONS_TO_SIGMA: f64 = 1.482_602_218_505_602;
 
 /// Returns the middle value, or the mean of the two in the middle; none without a value.
 pub(crate) fn median(values: &[f64]) -> Option<f64> {

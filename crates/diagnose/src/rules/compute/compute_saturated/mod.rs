@@ -5,6 +5,7 @@ use gpuwhy_model::cause::Cause;
 use gpuwhy_model::evidence::Comparison;
 use gpuwhy_model::limits::Limits;
 use gpuwhy_model::reading::Reading;
+use gpuwhy_model::sample::ClientKind;
 use gpuwhy_model::scene::{Card, Scene};
 use gpuwhy_model::signal::{Reader, Signal};
 use gpuwhy_model::units::{Percent, Share, Unit};
@@ -84,7 +85,7 @@ fn judge(scene: &Scene, card: &Card, limits: &Limits, findings: &mut Findings) {
     weigh_power(scene, card, &power_ratio, limits, &mut draft);
     weigh_brakes(scene, card, limits, &mut draft);
     weigh_memory(scene, card, limits, &mut draft);
-    weigh_sharing(scene, &working, &mut draft);
+    weigh_sharing(scene, &working, limits, &mut draft);
     draft.advise(Action::Nothing, Vec::new(), text::fix());
     if let Some(first) = working.first() {
         let (group, subject) = culprit::run_of(scene, first);
@@ -166,8 +167,13 @@ fn weigh_memory(scene: &Scene, card: &Card, limits: &Limits, draft: &mut Draft) 
 }
 
 /// Weighs that several programs share the card: each of them is slower than alone.
-fn weigh_sharing(scene: &Scene, working: &[Holder<'_>], draft: &mut Draft) {
-    let surely_working = working.iter().filter(|holder| holder.client.sm.is_known()).count();
+fn weigh_sharing(scene: &Scene, working: &[Holder<'_>], limits: &Limits, draft: &mut Draft) {
+    // Clients of one MPS server work side by side.
+    let takes_part = |holder: &&Holder<'_>| {
+        holder.client.kind == ClientKind::Compute
+            && holder.client.sm.known().is_some_and(|work| work.mean.0 >= limits.contention_percent_min)
+    };
+    let surely_working = working.iter().filter(takes_part).count();
     if surely_working > 1 {
         let reader = reader(scene, Reader::Nvml);
         let words = text::shared(surely_working);
