@@ -9,6 +9,7 @@ use gpuwhy_model::units::{Bytes, Cores, Percent, Seconds, Unit};
 
 use crate::facts::cards::Holder;
 use crate::facts::idle::{Idle, IdleSource};
+use crate::facts::xids::Report;
 use crate::facts::{culprit, names};
 use crate::shared_text;
 
@@ -125,4 +126,23 @@ pub(crate) fn tree_cores(scene: &Scene, cores: f64, limit: Normal) -> Evidence {
 pub(crate) fn alive(process: &Process) -> Evidence {
     let text = shared_text::alive(names::called(process), u64::from(process.key.pid.0));
     once(Signal::ParentAlive, "alive", Unit::Text, Reader::ProcPid, text)
+}
+
+/// Shows a numbered error: its line of the kernel log, or the driver's event.
+pub(crate) fn reported(report: &Report<'_>) -> Evidence {
+    let number = report.number;
+    let Some(line) = report.line else {
+        return once(
+            Signal::XidEvents,
+            number,
+            Unit::Code,
+            Reader::NvmlEvents,
+            shared_text::xid_event(number),
+        );
+    };
+    let words = match report.age_s {
+        Some(age_s) => shared_text::xid_line_with_age(Seconds(age_s), line.text.as_str(), number),
+        None => shared_text::xid_line(line.text.as_str(), number),
+    };
+    once(Signal::KernelLog, number, Unit::Code, Reader::KernelLog, words)
 }

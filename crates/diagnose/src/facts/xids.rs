@@ -53,11 +53,7 @@ pub(crate) enum Kind {
 }
 
 /// Returns the errors of a card that are young enough, oldest first; an event of the driver without a line comes last.
-pub(crate) fn of_card<'scene>(
-    scene: &'scene Scene,
-    card: &Card,
-    limits: &Limits,
-) -> Vec<Report<'scene>> {
+pub(crate) fn of_card<'scene>(scene: &'scene Scene, card: &Card, limits: &Limits) -> Vec<Report<'scene>> {
     let mut reports: Vec<Report<'scene>> = in_log(scene, card)
         .filter(|report| report.line.is_none_or(|line| kernel_log::is_fresh(scene, line, limits)))
         .collect();

@@ -1,39 +1,22 @@
-//! Evidence of numbered errors, and who was hit by them.
+//! Who was hit by numbered errors, and what the rules about hardware have in common.
 
 use gpuwhy_model::action::{SubjectKind, Target};
-use gpuwhy_model::evidence::Evidence;
 use gpuwhy_model::process::Pid;
 use gpuwhy_model::reading::Reading;
 use gpuwhy_model::sample::Vendor;
 use gpuwhy_model::scene::{Card, Process, Scene};
-use gpuwhy_model::signal::{Reader, Signal};
-use gpuwhy_model::units::{Seconds, Unit};
+use gpuwhy_model::signal::Signal;
 use gpuwhy_model::verdict::Culprit;
 
 use crate::draft::Draft;
-use crate::evidence::once;
 use crate::facts::cards::whole_cards;
 use crate::facts::culprit;
 use crate::facts::xids::Report;
 use crate::findings::Findings;
-use crate::shared_text;
 
 /// Returns the cards of NVIDIA that answer.
 pub(super) fn answering(scene: &Scene) -> impl Iterator<Item = &Card> {
     whole_cards(scene).filter(|card| card.vendor == Vendor::Nvidia && card.handle.is_known())
-}
-
-/// Shows a numbered error: its line of the kernel log, or the driver's event.
-pub(super) fn evidence(report: &Report<'_>) -> Evidence {
-    let number = report.number;
-    let Some(line) = report.line else {
-        return once(Signal::XidEvents, number, Unit::Code, Reader::NvmlEvents, shared_text::xid_event(number));
-    };
-    let words = match report.age_s {
-        Some(age_s) => shared_text::xid_line_with_age(Seconds(age_s), line.text.as_str(), number),
-        None => shared_text::xid_line(line.text.as_str(), number),
-    };
-    once(Signal::KernelLog, number, Unit::Code, Reader::KernelLog, words)
 }
 
 /// Returns the living process that a report surely means: its number may have been given to another since.

@@ -11,7 +11,7 @@ use gpuwhy_model::verdict::Severity;
 
 use super::report;
 use crate::draft::Draft;
-use crate::evidence::{normal, once, over, reader, with_normal};
+use crate::evidence::{normal, once, over, reader, reported, with_normal};
 use crate::facts::peers;
 use crate::facts::xids;
 use crate::findings::Findings;
@@ -71,7 +71,8 @@ fn many(card: &Card, others: &[&Card], limits: &Limits) -> Option<(u64, Option<f
 }
 
 fn judge(scene: &Scene, card: &Card, others: &[&Card], limits: &Limits, findings: &mut Findings) {
-    let report = xids::of_card(scene, card, limits).into_iter().rev().find(|report| report.number == EXCESSIVE);
+    let report =
+        xids::of_card(scene, card, limits).into_iter().rev().find(|report| report.number == EXCESSIVE);
     let storm = storm(scene, card, others, limits);
     let many = many(card, others, limits);
     if report.is_none() && storm.is_none() && many.is_none() {
@@ -90,7 +91,7 @@ fn judge(scene: &Scene, card: &Card, others: &[&Card], limits: &Limits, findings
         draft.balance.rest_on(scene.window.samples, scene.window.span_s);
     }
     if let Some(report) = report {
-        draft.agree_by(4.0, 0.9, report::evidence(&report));
+        draft.agree_by(4.0, 0.9, reported(&report));
         draft.finding.detail.insert("xid".to_owned(), report.number.to_string());
     }
     if let Some((count, others)) = many {

@@ -12,7 +12,7 @@ use gpuwhy_model::verdict::Severity;
 
 use super::report;
 use crate::draft::Draft;
-use crate::evidence::{flag, normal, once, over, reader, with_normal};
+use crate::evidence::{flag, normal, once, over, reader, reported, with_normal};
 use crate::facts::cards::holders;
 use crate::facts::culprit;
 use crate::facts::xids::{self, Report};
@@ -70,8 +70,7 @@ fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
         report::blind_if_denied(Signal::EccErrors, &card.ecc.volatile.uncorrected, findings);
         report::blind_if_denied(Signal::RemappedRows, &card.remapped_rows, findings);
         let signs = signs(scene, card, limits);
-        let is_anything =
-            !signs.broken.is_empty() || !signs.fresh.is_empty() || signs.since_load.is_some();
+        let is_anything = !signs.broken.is_empty() || !signs.fresh.is_empty() || signs.since_load.is_some();
         if is_anything {
             findings.report(judge(scene, card, signs));
         }
@@ -80,9 +79,10 @@ fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
 
 fn signs<'scene>(scene: &'scene Scene, card: &'scene Card, limits: &Limits) -> Signs<'scene> {
     let reports = xids::of_card(scene, card, limits);
-    let newest = |numbers: &[u32]| reports.iter().rev().find(|report| numbers.contains(&report.number)).copied();
+    let newest =
+        |numbers: &[u32]| reports.iter().rev().find(|report| numbers.contains(&report.number)).copied();
     let telling = newest(UNCONTAINED).or(newest(&[CONTAINED])).or(newest(&[DOUBLE_BIT, REPAIR_FAILED]));
-    let mut fresh: Vec<Evidence> = telling.iter().map(report::evidence).collect();
+    let mut fresh: Vec<Evidence> = telling.iter().map(reported).collect();
     if let Some(count) = card.ecc_growth.uncorrected.known().copied().filter(|count| *count > 0) {
         let evidence =
             once(Signal::EccErrors, count, Unit::Count, Reader::NvmlCounters, text::in_the_window(count));
@@ -121,7 +121,8 @@ fn broken(scene: &Scene, card: &Card) -> Vec<Evidence> {
 fn since_load(scene: &Scene, card: &Card) -> Option<Evidence> {
     let counts = &card.ecc.volatile;
     let parts = [&counts.dram_uncorrected, &counts.sram_uncorrected];
-    let by_part = parts.iter().filter_map(|part| part.known()).fold(0_u64, |sum, part| sum.saturating_add(*part));
+    let by_part =
+        parts.iter().filter_map(|part| part.known()).fold(0_u64, |sum, part| sum.saturating_add(*part));
     // The parts are in the sum: both together would count an error twice.
     let count = counts.uncorrected.known().copied().unwrap_or(0).max(by_part);
     if count == 0 {
@@ -158,7 +159,8 @@ fn judge(scene: &Scene, card: &Card, signs: Signs<'_>) -> Draft {
         draft.finding.detail.insert("xid".to_owned(), number.to_string());
     }
     let hits_all = number.is_some_and(|number| UNCONTAINED.contains(&number) || number == DOUBLE_BIT);
-    draft.finding.impact.blocked = if hits_all { holders.len() as u64 } else { u64::from(number == Some(CONTAINED)) };
+    draft.finding.impact.blocked =
+        if hits_all { holders.len() as u64 } else { u64::from(number == Some(CONTAINED)) };
     advise(card, is_broken, number, &mut draft);
     draft
 }

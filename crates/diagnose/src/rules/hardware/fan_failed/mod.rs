@@ -24,7 +24,11 @@ mod text {
 /// The rule.
 pub(crate) static RULE: Rule = Rule {
     cause: Cause::FanFailed,
-    needs: Needs { span: Span::NONE, samples: 1, signals: &[Signal::FanSpeed, Signal::Temperature, Signal::Peers] },
+    needs: Needs {
+        span: Span::NONE,
+        samples: 1,
+        signals: &[Signal::FanSpeed, Signal::Temperature, Signal::Peers],
+    },
     check,
 };
 

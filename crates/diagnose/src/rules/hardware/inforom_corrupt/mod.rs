@@ -11,7 +11,7 @@ use gpuwhy_model::verdict::Severity;
 
 use super::report;
 use crate::draft::Draft;
-use crate::evidence::{once, reader};
+use crate::evidence::{once, reader, reported};
 use crate::facts::xids::{self, Report};
 use crate::findings::Findings;
 use crate::rule::{Needs, Rule, Span};
@@ -51,7 +51,7 @@ fn judge(scene: &Scene, card: &Card, call: &str, line: Option<Report<'_>>) -> Dr
     let reader = reader(scene, Reader::Nvml);
     draft.agree(4.0, once(Signal::Inforom, CORRUPTED, Unit::Code, reader, text::says_so(call)));
     if let Some(report) = line {
-        draft.agree(1.0, report::evidence(&report));
+        draft.agree(1.0, reported(&report));
     }
     let target = report::target(&draft);
     draft.advise(Action::LookAgain, target.clone(), text::fix_look(card.index));

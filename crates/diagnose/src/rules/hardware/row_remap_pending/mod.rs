@@ -12,7 +12,7 @@ use gpuwhy_model::verdict::Severity;
 
 use super::report;
 use crate::draft::Draft;
-use crate::evidence::{flag, normal, once, reader, with_normal};
+use crate::evidence::{flag, normal, once, reader, reported, with_normal};
 use crate::facts::cards::holders;
 use crate::facts::xids;
 use crate::findings::Findings;
@@ -79,9 +79,9 @@ fn judge(scene: &Scene, card: &Card, limits: &Limits, findings: &mut Findings) {
         draft.agree(4.0, flag(Signal::RetiredPages, reader, text::page_waits()));
     }
     match recorded {
-        Some(report) if row_waits || page_waits => draft.agree(1.0, report::evidence(report)),
+        Some(report) if row_waits || page_waits => draft.agree(1.0, reported(report)),
         Some(report) => {
-            draft.agree_by(4.0, 0.75, report::evidence(report));
+            draft.agree_by(4.0, 0.75, reported(report));
             if let Some(absence @ Absence::Denied(_)) = card.remapped_rows.absence() {
                 draft.unseen(1.0, Signal::RemappedRows, absence);
             }

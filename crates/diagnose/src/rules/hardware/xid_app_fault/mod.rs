@@ -12,7 +12,7 @@ use gpuwhy_model::verdict::Severity;
 
 use super::report;
 use crate::draft::Draft;
-use crate::evidence::once;
+use crate::evidence::{once, reported};
 use crate::facts::cards::holders;
 use crate::facts::xids::{self, Kind, Report};
 use crate::findings::Findings;
@@ -56,7 +56,7 @@ fn judge(scene: &Scene, card: &Card, first: Report<'_>, reports: &[Report<'_>], 
     let severity = if hurts_now { Severity::Warn } else { Severity::Note };
     let mut draft = Draft::about_card(&RULE, card, summary(first.number)).severity(severity);
     let own_fault = !xids::is_clean_up(first.number);
-    draft.agree_by(4.0, if own_fault { 1.0 } else { 0.7 }, report::evidence(&first));
+    draft.agree_by(4.0, if own_fault { 1.0 } else { 0.7 }, reported(&first));
     if let Some(pid) = first.pid {
         let words = text::process(first.name.unwrap_or("?"), u64::from(pid.0));
         let alive = report::living(scene, &first).is_some();
@@ -73,7 +73,13 @@ fn judge(scene: &Scene, card: &Card, first: Report<'_>, reports: &[Report<'_>], 
     }
     if reports.len() > 1 {
         let number = reports.len();
-        draft.mention(once(Signal::KernelLog, number, Unit::Count, Reader::KernelLog, text::repeated(number)));
+        draft.mention(once(
+            Signal::KernelLog,
+            number,
+            Unit::Count,
+            Reader::KernelLog,
+            text::repeated(number),
+        ));
     }
     draft.finding.detail.insert("xid".to_owned(), first.number.to_string());
     draft.finding.impact.blocked = u64::from(hurts_now);

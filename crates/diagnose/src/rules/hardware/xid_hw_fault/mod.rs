@@ -12,7 +12,7 @@ use gpuwhy_model::verdict::Severity;
 
 use super::report;
 use crate::draft::Draft;
-use crate::evidence::once;
+use crate::evidence::{once, reported};
 use crate::facts::cards::holders;
 use crate::facts::culprit;
 use crate::facts::xids::{self, Kind, Report};
@@ -45,10 +45,11 @@ const PROCESSES_MIN: usize = 3;
 fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
     for card in report::answering(scene) {
         let reports = xids::of_card(scene, card, limits);
-        let of_kind = |kind: Kind| reports.iter().filter(move |report| xids::kind(report.number, card) == kind);
+        let of_kind =
+            |kind: Kind| reports.iter().filter(move |report| xids::kind(report.number, card) == kind);
         if let Some(first) = of_kind(Kind::Hardware).min_by_key(|report| place(report.number)) {
             findings.report(judge(scene, card, *first, of_kind(Kind::Hardware).count()));
-        } else if let Some(newest) = of_kind(Kind::Program).last() {
+        } else if let Some(newest) = of_kind(Kind::Program).next_back() {
             judge_programs(scene, card, *newest, findings);
         }
     }
@@ -74,7 +75,7 @@ fn judge(scene: &Scene, card: &Card, first: Report<'_>, number_of_reports: usize
         (true, true) => 0.6,
         (false, _) => 0.7,
     };
-    draft.agree_by(4.0, strength, report::evidence(&first));
+    draft.agree_by(4.0, strength, reported(&first));
     if number_of_reports > 1 {
         let words = text::repeated(number_of_reports);
         draft.agree(0.5, once(Signal::KernelLog, number_of_reports, Unit::Count, Reader::KernelLog, words));
@@ -98,7 +99,7 @@ fn judge_programs(scene: &Scene, card: &Card, newest: Report<'_>, findings: &mut
         return;
     }
     let mut draft = Draft::about_card(&RULE, card, text::summary_programs()).severity(Severity::Warn);
-    draft.agree(2.0, report::evidence(&newest));
+    draft.agree(2.0, reported(&newest));
     let names: Vec<String> = programs.keys().map(|name| (*name).to_owned()).collect();
     let words = text::different_programs(names, processes);
     draft.agree(2.0, once(Signal::KernelLog, processes, Unit::Count, Reader::KernelLog, words));

@@ -57,7 +57,8 @@ fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
     let braked: Vec<(&Card, Brake)> =
         judged(scene).filter_map(|card| Some((card, brake(scene, card, limits)?))).collect();
     let all = judged(scene).count();
-    let is_chassis = all > 1 && braked.len() == all && braked.iter().all(|(_, brake)| brake.is_from_outside());
+    let is_chassis =
+        all > 1 && braked.len() == all && braked.iter().all(|(_, brake)| brake.is_from_outside());
     for (card, brake) in &braked {
         findings.report(judge(scene, card, *brake, is_chassis, limits));
     }
@@ -76,7 +77,8 @@ fn brake(scene: &Scene, card: &Card, limits: &Limits) -> Option<Brake> {
     let is_for_heat = reasons.0 & heat != 0
         || felt(&shares.hardware_thermal, limits).is_some()
         || felt(&shares.software_thermal, limits).is_some();
-    if !reasons.has(ClockReasons::HARDWARE_SLOWDOWN) || is_for_heat || reasons.has(ClockReasons::POWER_BRAKE) {
+    if !reasons.has(ClockReasons::HARDWARE_SLOWDOWN) || is_for_heat || reasons.has(ClockReasons::POWER_BRAKE)
+    {
         return None;
     }
     // A change of the P-state may set the bit at one look; at one look, the clocks must show it too.

@@ -30,18 +30,12 @@ pub(crate) static RULE: Rule = Rule {
     needs: Needs {
         span: Span::seconds(4.0),
         samples: 2,
-        signals: &[
-            Signal::SmClock,
-            Signal::ClockReasons,
-            Signal::GpuBusy,
-            Signal::PowerRatio,
-            Signal::Peers,
-        ],
+        signals: &[Signal::SmClock, Signal::ClockReasons, Signal::GpuBusy, Signal::PowerRatio, Signal::Peers],
     },
     check,
 };
 
-/// The P-state from which on a card rests; GeForce cards compute in P2, which is well.
+/// The P-state from which on a card rests; `GeForce` cards compute in P2, which is well.
 const RESTING_STATE: u32 = 5;
 /// Words in names of products whose highest clock is above what they reach under load.
 const BOOSTING: &[&str] = &["GeForce", "RTX", "TITAN", "Quadro"];

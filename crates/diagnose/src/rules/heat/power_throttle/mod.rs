@@ -172,7 +172,9 @@ fn judge(scene: &Scene, card: &Card, wrong: Wrong, held: Held, limits: &Limits) 
     weigh_wrong(scene, card, wrong, limits, &mut draft);
     weigh_held(scene, held, limits, &mut draft);
     match clock_evidence(scene, card, limits.low_clocks_share_max) {
-        Some(evidence) if clock_share(card).is_some_and(|share| share < AT_THE_LIMIT) => draft.agree(1.0, evidence),
+        Some(evidence) if clock_share(card).is_some_and(|share| share < AT_THE_LIMIT) => {
+            draft.agree(1.0, evidence);
+        }
         Some(evidence) => {
             draft.mention(evidence);
             draft.silent(1.0);

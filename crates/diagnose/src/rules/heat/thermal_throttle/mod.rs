@@ -108,7 +108,8 @@ fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
 /// Returns how it is known that heat lowers a card's clocks; none when it does not, or nothing says so.
 fn sign(card: &Card, limits: &Limits) -> Option<Sign> {
     let shares = &card.reason_shares;
-    let (software, hardware) = (felt(&shares.software_thermal, limits), felt(&shares.hardware_thermal, limits));
+    let (software, hardware) =
+        (felt(&shares.software_thermal, limits), felt(&shares.hardware_thermal, limits));
     let counted = match (software, hardware) {
         (Some(software), Some(hardware)) if software.0 > hardware.0 => Some((software, true)),
         (_, Some(hardware)) => Some((hardware, true)),
@@ -173,8 +174,8 @@ fn judge(scene: &Scene, card: &Card, sign: Sign, is_whole_box: bool, limits: &Li
         Part::Core | Part::Unknown => text::summary_card(),
         Part::Memory | Part::PerhapsMemory => text::summary_memory(),
     };
-    let is_little = sign.share().is_some_and(|share| share <= limits.heat_share_min)
-        || matches!(sign, Sign::NoMargin(_));
+    let is_little =
+        sign.share().is_some_and(|share| share <= limits.heat_share_min) || matches!(sign, Sign::NoMargin(_));
     let severity = if is_little { Severity::Note } else { Severity::Warn };
     let mut draft = Draft::about_card(&RULE, card, summary).severity(severity);
     weigh_sign(scene, sign, limits, &mut draft);
@@ -235,26 +236,23 @@ fn weigh_sign(scene: &Scene, sign: Sign, limits: &Limits, draft: &mut Draft) {
 fn weigh_temperatures(scene: &Scene, card: &Card, part: Part, draft: &mut Draft) {
     let core = card.temperature.known().map(|trend| core_evidence(scene, card, trend.max));
     let memory = card.memory_temperature.known().map(|trend| memory_evidence(scene, card, trend.max));
-    match part {
-        Part::Core => {
-            core.into_iter().for_each(|evidence| draft.agree(1.0, evidence));
-            memory.into_iter().for_each(|evidence| draft.mention(evidence));
-        }
-        Part::Memory => {
-            memory.into_iter().for_each(|evidence| draft.agree(1.0, evidence));
-            core.into_iter().for_each(|evidence| draft.mention(evidence));
-        }
-        Part::PerhapsMemory => {
-            core.into_iter().for_each(|evidence| draft.mention(evidence));
-            match card.memory_temperature.absence() {
-                Some(absence) => draft.unseen(1.0, Signal::MemoryTemperature, absence),
-                None => draft.silent(1.0),
+    let (hot, other) = if part == Part::Memory { (memory, core) } else { (core, memory) };
+    match (part, hot) {
+        (Part::Core | Part::Memory, Some(hot)) => draft.agree(1.0, hot),
+        (_, hot) => {
+            if let Some(hot) = hot {
+                draft.mention(hot);
             }
         }
-        Part::Unknown => {
-            core.into_iter().chain(memory).for_each(|evidence| draft.mention(evidence));
-            draft.silent(0.5);
-        }
+    }
+    if let Some(other) = other {
+        draft.mention(other);
+    }
+    match (part, card.memory_temperature.absence()) {
+        (Part::PerhapsMemory, Some(absence)) => draft.unseen(1.0, Signal::MemoryTemperature, absence),
+        (Part::PerhapsMemory, None) => draft.silent(1.0),
+        (Part::Unknown, _) => draft.silent(0.5),
+        (Part::Core | Part::Memory, _) => {}
     }
 }
 

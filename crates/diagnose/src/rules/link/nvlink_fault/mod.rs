@@ -13,7 +13,7 @@ use gpuwhy_model::units::Unit;
 use gpuwhy_model::verdict::Severity;
 
 use crate::draft::Draft;
-use crate::evidence::{flag, normal, once, over, reader, with_normal};
+use crate::evidence::{normal, once, over, reader, reported, with_normal};
 use crate::facts::cards::{Activity, activity, whole_cards};
 use crate::facts::culprit;
 use crate::facts::peers;
@@ -31,13 +31,7 @@ pub(crate) static RULE: Rule = Rule {
     needs: Needs {
         span: Span::NONE,
         samples: 1,
-        signals: &[
-            Signal::NvLinks,
-            Signal::Fabric,
-            Signal::KernelLog,
-            Signal::XidEvents,
-            Signal::Peers,
-        ],
+        signals: &[Signal::NvLinks, Signal::Fabric, Signal::KernelLog, Signal::XidEvents, Signal::Peers],
     },
     check,
 };
@@ -119,9 +113,7 @@ fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
 /// Returns the errors of links that a card reports; those that the driver itself calls not fatal are book-keeping.
 fn link_reports<'scene>(scene: &'scene Scene, card: &Card, limits: &Limits) -> Vec<Report<'scene>> {
     let mut reports = xids::of_card(scene, card, limits);
-    reports.retain(|report| {
-        xids::kind(report.number, card) == Kind::Link && report.is_fatal != Some(false)
-    });
+    reports.retain(|report| xids::kind(report.number, card) == Kind::Link && report.is_fatal != Some(false));
     reports
 }
 
@@ -224,7 +216,8 @@ fn judge(scene: &Scene, card: &Card, faults: &Faults<'_>, limits: &Limits) -> Op
         draft.agree(3.0, once(Signal::Fabric, health, Unit::Code, reader(scene, Reader::Nvml), words));
     }
     weigh_reports(scene, faults, fault || has_errors, &mut draft);
-    draft.finding.impact.gpu_seconds = if is_note { 0.0 } else { seconds_lost(scene, card, faults.down, limits) };
+    draft.finding.impact.gpu_seconds =
+        if is_note { 0.0 } else { seconds_lost(scene, card, faults.down, limits) };
     advise(card, faults, has_errors, &mut draft);
     let (culprits, pids) = culprit::at_work_on(scene, card, limits);
     Some(draft.culprits(culprits, pids))
@@ -256,7 +249,11 @@ fn weigh_growth(scene: &Scene, growth: Growth, crc_per_s: f64, has_many: bool, d
     let words = text::errors(growth.crc, growth.link, growth.recoveries, growth.replays);
     let evidence = once(Signal::NvLinks, all, Unit::Count, Reader::NvmlCounters, words);
     let evidence = over(evidence, scene.window.samples, scene.window.span_s);
-    draft.agree_by(4.0, if has_many { 0.9 } else { 0.6 }, with_normal(evidence, normal(Comparison::Equal, 0.0)));
+    draft.agree_by(
+        4.0,
+        if has_many { 0.9 } else { 0.6 },
+        with_normal(evidence, normal(Comparison::Equal, 0.0)),
+    );
     if growth.recoveries == 0 && crc_per_s > 0.0 {
         draft.balance.rest_on(scene.window.samples, scene.window.span_s);
     }
@@ -271,18 +268,8 @@ fn weigh_reports(scene: &Scene, faults: &Faults<'_>, is_seen_otherwise: bool, dr
         }
         return;
     };
-    let evidence = match report.line {
-        Some(line) => {
-            let words = text::reported(line.text.as_str(), report.number);
-            once(Signal::KernelLog, report.number, Unit::Code, Reader::KernelLog, words)
-        }
-        None => {
-            let words = text::reported_by_event(report.number);
-            once(Signal::XidEvents, report.number, Unit::Code, Reader::NvmlEvents, words)
-        }
-    };
     let is_sure = is_seen_otherwise || report.is_fatal == Some(true);
-    draft.agree_by(2.0, if is_sure { 1.0 } else { 0.5 }, evidence);
+    draft.agree_by(2.0, if is_sure { 1.0 } else { 0.5 }, reported(report));
     draft.finding.detail.insert("xid".to_owned(), report.number.to_string());
 }
 

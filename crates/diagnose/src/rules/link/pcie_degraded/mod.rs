@@ -32,13 +32,7 @@ pub(crate) static RULE: Rule = Rule {
     needs: Needs {
         span: Span::NONE,
         samples: 1,
-        signals: &[
-            Signal::PcieLink,
-            Signal::PcieErrors,
-            Signal::PcieTraffic,
-            Signal::GpuBusy,
-            Signal::Peers,
-        ],
+        signals: &[Signal::PcieLink, Signal::PcieErrors, Signal::PcieTraffic, Signal::GpuBusy, Signal::Peers],
     },
     check,
 };
@@ -119,7 +113,11 @@ fn weigh(scene: &Scene, card: &Card, trouble: Trouble, draft: &mut Draft) {
     };
     match trouble {
         Trouble::Narrow { width, expected, against, .. } => {
-            draft.agree_by(4.0, trouble.strength(), link(width, expected, text::narrow(against.text(), expected, width)));
+            draft.agree_by(
+                4.0,
+                trouble.strength(),
+                link(width, expected, text::narrow(against.text(), expected, width)),
+            );
         }
         Trouble::Slow { generation, expected, against, .. } => {
             let words = text::slow(against.text(), expected, generation);

@@ -70,15 +70,15 @@ impl Trouble {
     /// Returns how much it proves, 0 to 1.
     pub(super) const fn strength(self) -> f64 {
         match self {
-            Self::Narrow { all_alike: true, .. } | Self::SlowSlot { all_alike: true, .. } => 0.7,
-            Self::Narrow { against: Against::Product, .. } => 0.7,
-            Self::Narrow { .. } => 0.95,
-            Self::Slow { against: Against::Peers, .. } => 0.95,
+            Self::Narrow { all_alike: true, .. }
+            | Self::SlowSlot { all_alike: true, .. }
+            | Self::Narrow { against: Against::Product, .. } => 0.7,
+            Self::Narrow { .. } | Self::Slow { against: Against::Peers, .. } | Self::Uncorrected { .. } => {
+                0.95
+            }
             Self::Slow { is_one_look: true, .. } => 0.4,
-            Self::Slow { .. } => 0.85,
+            Self::Slow { .. } | Self::Replays { .. } | Self::Corrected { .. } => 0.85,
             Self::SlowSlot { .. } => 0.8,
-            Self::Uncorrected { .. } => 0.95,
-            Self::Replays { .. } | Self::Corrected { .. } => 0.85,
         }
     }
 
@@ -159,9 +159,9 @@ fn is_link_up(card: &Card, limits: &Limits) -> bool {
     let is_resting = card.performance_state.known().is_some_and(|state| *state >= RESTING_STATE);
     let computes = activity(card, limits) == Activity::Works
         && card.busy.known().is_some_and(|busy| busy.mean.0 >= LOADED_PERCENT && busy.last.0 > 0.0);
-    let moves = traffic(card).zip(slot_capacity(card)).is_some_and(|(traffic, capacity)| {
-        traffic.0 >= capacity.0 * LOADED_TRAFFIC_SHARE
-    });
+    let moves = traffic(card)
+        .zip(slot_capacity(card))
+        .is_some_and(|(traffic, capacity)| traffic.0 >= capacity.0 * LOADED_TRAFFIC_SHARE);
     !is_resting && (computes || moves)
 }
 
@@ -230,9 +230,11 @@ fn slot_capacity(card: &Card) -> Option<BytesPerSecond> {
 /// Returns what goes over the link, in the direction in which more does.
 pub(super) fn traffic(card: &Card) -> Option<BytesPerSecond> {
     let (to_card, to_host) = (card.pcie_traffic.to_card.known(), card.pcie_traffic.to_host.known());
-    let most = to_card.into_iter().chain(to_host).map(|rate| rate.0).fold(None, |most: Option<f64>, rate| {
-        Some(most.map_or(rate, |most| most.max(rate)))
-    });
+    let most = to_card
+        .into_iter()
+        .chain(to_host)
+        .map(|rate| rate.0)
+        .fold(None, |most: Option<f64>, rate| Some(most.map_or(rate, |most| most.max(rate))));
     most.map(BytesPerSecond)
 }
 
