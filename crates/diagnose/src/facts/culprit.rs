@@ -119,14 +119,13 @@ pub(crate) fn of_workload(scene: &Scene, workload: &Workload) -> Run {
         .filter(|holder| holder.workload.is_some_and(|other| other.root == workload.root))
         .collect();
     let root = scene.process(workload.root);
-    let (subject, culprits) = match holders.first() {
-        Some(first) => (run_of(scene, first).1, culprits(scene, &holders)),
-        None => {
-            let id = workload.root.to_string();
-            let name = root.map_or_else(|| id.clone(), names::called);
-            let subject = Subject { kind: SubjectKind::Workload, id, name };
-            (subject, root.map(of_process).into_iter().collect())
-        }
+    let (subject, culprits) = if let Some(first) = holders.first() {
+        (run_of(scene, first).1, culprits(scene, &holders))
+    } else {
+        let id = workload.root.to_string();
+        let name = root.map_or_else(|| id.clone(), names::called);
+        let subject = Subject { kind: SubjectKind::Workload, id, name };
+        (subject, root.map(of_process).into_iter().collect())
     };
     Run { subject, culprits, processes: workload.gpu_processes.clone() }
 }

@@ -48,9 +48,9 @@ mod tests {
     use gpuwhy_model::process::Pid;
     use gpuwhy_model::sample::KernelFact;
 
-    fn killed(name: &str, pid: u32, of_group: bool, group: Option<&str>) -> Option<KernelFact> {
+    fn killed(name: &str, pid: u32, of_group: bool, group: Option<&str>) -> KernelFact {
         let (name, group) = (name.to_owned(), group.map(str::to_owned));
-        Some(KernelFact::OutOfMemory { name, pid: Pid(pid), of_group, group })
+        KernelFact::OutOfMemory { name, pid: Pid(pid), of_group, group }
     }
 
     #[test]
@@ -58,25 +58,25 @@ mod tests {
         for (text, expected) in [
             (
                 "Out of memory: Killed process 4242 (python3) total-vm:98304kB, anon-rss:65536kB, UID:1000",
-                killed("python3", 4242, false, None),
+                Some(killed("python3", 4242, false, None)),
             ),
             (
                 "Memory cgroup out of memory: Killed process 7 (my (odd) name) total-vm:9kB, anon-rss:6kB",
-                killed("my (odd) name", 7, true, None),
+                Some(killed("my (odd) name", 7, true, None)),
             ),
             (
                 "Memory cgroup out of memory: Kill process 7 (python) score 974 or sacrifice child",
-                killed("python", 7, true, None),
+                Some(killed("python", 7, true, None)),
             ),
             (
                 "oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=c,mems_allowed=0,oom_memcg=/jobs/42,\
                  task_memcg=/jobs/42/step,task=pt_data_worker,pid=901,uid=1000",
-                killed("pt_data_worker", 901, true, Some("/jobs/42")),
+                Some(killed("pt_data_worker", 901, true, Some("/jobs/42"))),
             ),
             (
                 "oom-kill:constraint=CONSTRAINT_NONE,nodemask=(null),cpuset=/,mems_allowed=0,global_oom,\
                  task_memcg=/user.slice,task=python3,pid=4242,uid=1000",
-                killed("python3", 4242, false, None),
+                Some(killed("python3", 4242, false, None)),
             ),
             ("oom_reaper: reaped process 4242 (python3), now anon-rss:0kB", None),
             ("python3 invoked oom-killer: gfp_mask=0xcc0(GFP_KERNEL), order=0", None),

@@ -30,8 +30,10 @@ struct Squeezed<'scene> {
     waits: f64,
     /// How often it came up against its limit in the window, where that is known.
     hits: Option<u64>,
-    /// A process of it that was ended: how the kernel log says so, where it does.
-    killed: Option<Option<&'scene KernelLine>>,
+    /// How many of its processes were ended for want of memory in the window.
+    kills: u64,
+    /// A line of the kernel log that says so, of a short time ago.
+    killed: Option<&'scene KernelLine>,
 }
 
 /// Reports the tightest group of a run whose memory limit binds.
@@ -57,9 +59,14 @@ impl Squeezed<'_> {
         self.used.0 as f64 / self.limit.0.max(1) as f64
     }
 
+    /// Returns whether a process of it was ended in the window or a short time ago.
+    fn was_ended(&self) -> bool {
+        self.kills > 0 || self.killed.is_some()
+    }
+
     /// Returns whether the limit makes itself felt. That the page cache fills a group up to its limit is normal.
     fn binds(&self, limits: &Limits) -> bool {
-        if self.killed.is_some() {
+        if self.was_ended() {
             return true;
         }
         let is_full = self.share() >= limits.group_limit_share_min;
@@ -92,26 +99,21 @@ fn squeezed<'scene>(
             .map(|process| Waiting::of_main_thread(process, &places).memory)
             .fold(0.0, f64::max),
         hits: group.memory_limit_hits.known().copied(),
+        kills: group.oom_kill_growth.known().copied().unwrap_or(0),
         killed: killed(scene, group, limits),
     })
 }
 
-/// Returns whether a process of a group was ended for want of memory in the window or a short time ago.
-fn killed<'scene>(
-    scene: &'scene Scene,
-    group: &Cgroup,
-    limits: &Limits,
-) -> Option<Option<&'scene KernelLine>> {
-    let line = lines(scene).iter().rev().filter(|line| is_fresh(scene, line, limits)).find(|line| {
+/// Returns the last line of the kernel log that says that a process of a group was ended a short time ago.
+fn killed<'scene>(scene: &'scene Scene, group: &Cgroup, limits: &Limits) -> Option<&'scene KernelLine> {
+    lines(scene).iter().rev().filter(|line| is_fresh(scene, line, limits)).find(|line| {
         matches!(&line.fact, Some(KernelFact::OutOfMemory { of_group: true, group: Some(path), .. })
             if is_within(path, &group.path))
-    });
-    let was_counted = group.oom_kill_growth.known().is_some_and(|number| *number > 0);
-    (was_counted || line.is_some()).then_some(line)
+    })
 }
 
 fn judge(scene: &Scene, workload: &Workload, squeezed: &Squeezed<'_>, limits: &Limits) -> Draft {
-    let summary = if squeezed.killed.is_some() { text::summary_killed() } else { text::summary_memory() };
+    let summary = if squeezed.was_ended() { text::summary_killed() } else { text::summary_memory() };
     let mut draft = about_run(scene, workload, "memory", summary);
     let words = text::memory_used(squeezed.limit, called(scene, squeezed.group), squeezed.used);
     let evidence = once(Signal::CgroupMemory, squeezed.used.0, Unit::Bytes, Reader::Cgroup, words);
@@ -130,19 +132,16 @@ fn judge(scene: &Scene, workload: &Workload, squeezed: &Squeezed<'_>, limits: &L
 }
 
 fn weigh_kill(squeezed: &Squeezed<'_>, draft: &mut Draft) {
-    let Some(line) = squeezed.killed else {
+    if !squeezed.was_ended() {
         return;
-    };
+    }
     draft.balance.past_decides = true;
-    let evidence = match line {
-        Some(line) => {
-            let words = text::killed(line.text.as_str());
-            once(Signal::KernelLog, line.text.as_str(), Unit::Text, Reader::KernelLog, words)
-        }
-        None => {
-            let number = squeezed.group.oom_kill_growth.known().copied().unwrap_or(1);
-            once(Signal::CgroupMemory, number, Unit::Count, Reader::Cgroup, text::kills(number))
-        }
+    let evidence = if let Some(line) = squeezed.killed {
+        let words = text::killed(line.text.as_str());
+        once(Signal::KernelLog, line.text.as_str(), Unit::Text, Reader::KernelLog, words)
+    } else {
+        let words = text::kills(squeezed.kills);
+        once(Signal::CgroupMemory, squeezed.kills, Unit::Count, Reader::Cgroup, words)
     };
     draft.agree(4.0, evidence);
 }

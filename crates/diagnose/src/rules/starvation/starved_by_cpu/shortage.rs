@@ -21,8 +21,8 @@ pub(super) struct Shortage {
 }
 
 impl Shortage {
-    fn plain(evidence: Evidence) -> Option<Self> {
-        Some(Self { evidence, strength: 1.0, limit: None })
+    fn plain(evidence: Evidence) -> Self {
+        Self { evidence, strength: 1.0, limit: None }
     }
 }
 
@@ -96,7 +96,7 @@ fn queueing(waiting: &WaitingCard<'_>, limits: &Limits) -> Option<Shortage> {
     let percent = Percent(delay * 100.0);
     let evidence =
         once(Signal::RunDelay, percent.0, Unit::Percent, Reader::ProcTask, text::run_delay(percent));
-    Shortage::plain(with_normal(evidence, normal(Comparison::Less, limits.run_delay_share_min * 100.0)))
+    Some(Shortage::plain(with_normal(evidence, normal(Comparison::Less, limits.run_delay_share_min * 100.0))))
 }
 
 /// Loaders that fill a whole core each.
@@ -108,7 +108,7 @@ fn full_loaders(scene: &Scene, waiting: &WaitingCard<'_>, limits: &Limits) -> Op
     let words = text::loaders_are_full(waiting.team.loaders.len());
     let evidence = once(Signal::ThreadCpu, used, Unit::Cores, Reader::ProcTask, words);
     let usual = normal(Comparison::Less, limits.loader_cores_full);
-    Shortage::plain(with_normal(over(evidence, waiting.team.looks(), scene.window.span_s), usual))
+    Some(Shortage::plain(with_normal(over(evidence, waiting.team.looks(), scene.window.span_s), usual)))
 }
 
 /// A machine all of whose processors are in use.
@@ -119,7 +119,7 @@ fn full_machine(scene: &Scene, limits: &Limits) -> Option<Shortage> {
     }
     let words = text::machine_is_full(cpus, *all);
     let evidence = once(Signal::ProcessCpu, all.0, Unit::Cores, Reader::ProcHost, words);
-    Shortage::plain(over(evidence, scene.window.samples, scene.window.span_s))
+    Some(Shortage::plain(over(evidence, scene.window.samples, scene.window.span_s)))
 }
 
 /// Pressure of the whole machine, which only supports.
