@@ -108,7 +108,7 @@ mod tests {
 
     #[test]
     fn short_series_show_nothing() {
-        assert_eq!(change_point(&vec![1.0; VALUES_MIN - 1]), None);
-        assert!(change_point(&vec![1.0; VALUES_MIN]).is_some());
+        assert_eq!(change_point(&[1.0; VALUES_MIN - 1]), None);
+        assert!(change_point(&[1.0; VALUES_MIN]).is_some());
     }
 }

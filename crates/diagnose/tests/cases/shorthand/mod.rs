@@ -102,6 +102,7 @@ fn recent_s() -> f64 {
     5.0
 }
 
+#[expect(clippy::struct_excessive_bools, reason = "each is one key of a case")]
 #[derive(Deserialize, Default)]
 #[serde(deny_unknown_fields, default)]
 struct MachineFile {

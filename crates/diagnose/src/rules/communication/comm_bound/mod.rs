@@ -18,7 +18,7 @@ use crate::facts::culprit;
 use crate::facts::effort::{is_kept_slow, lost_share};
 use crate::facts::exchange::{Way, WayKind, has_no_nvlink, network, nvlink, pcie};
 use crate::facts::hot::own_threads;
-use crate::facts::members::{Exchanging, exchanging};
+use crate::facts::members::{Exchanging, Member, exchanging};
 use crate::findings::Findings;
 use crate::rule::{Needs, Rule, Span};
 use crate::statistics::{median, odd_ones_out};
@@ -190,7 +190,7 @@ fn weigh_way(scene: &Scene, way: &Way, share: f64, limits: &Limits, draft: &mut 
 
 /// Weighs host threads that never rest: where no way is full, members may wait for their own launches.
 fn weigh_hot_threads(scene: &Scene, exchanging: &Exchanging<'_>, limits: &Limits, draft: &mut Draft) {
-    let processes: Vec<_> = exchanging.members.iter().filter_map(|member| member.process()).collect();
+    let processes: Vec<_> = exchanging.members.iter().filter_map(Member::process).collect();
     let is_hot = |process: &&gpuwhy_model::scene::Process| {
         own_threads(process, limits).is_some_and(|own| own.is_one_hot())
     };
