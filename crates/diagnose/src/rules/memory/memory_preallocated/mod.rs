@@ -70,6 +70,9 @@ enum Design {
 
 fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
     for card in whole_cards(scene) {
+        if !is_largely_used(scene, card, limits) {
+            continue;
+        }
         let Some(largest) = holders(scene, card).into_iter().next() else {
             continue;
         };
@@ -100,6 +103,14 @@ fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
             findings.report(judge(scene, card, &largest, &design, trend, limits));
         }
     }
+}
+
+/// Returns whether most of a card's memory, or of one of its instances, is in use.
+fn is_largely_used(scene: &Scene, card: &Card, limits: &Limits) -> bool {
+    let instances = scene.cards.iter().filter(|part| part.parent == Some(card.index));
+    std::iter::once(card)
+        .chain(instances)
+        .any(|part| part.memory_share().known().is_some_and(|share| *share >= limits.preallocated_share_min))
 }
 
 fn share_of(card: &Card, bytes: Bytes) -> Option<f64> {

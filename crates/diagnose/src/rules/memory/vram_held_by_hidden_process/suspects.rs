@@ -28,7 +28,9 @@ pub(super) struct Ownerless<'scene> {
 
 /// Returns the processes that the driver names and that a `/proc` which counts as the driver does has not.
 pub(super) fn not_here<'scene>(scene: &'scene Scene, limits: &Limits) -> Vec<NotHere<'scene>> {
-    if !scene.machine.viewer.initial_pid_namespace.is_known() {
+    let mut clients = scene.cards.iter().flat_map(Card::known_clients);
+    let all_are_here = clients.all(|client| scene.process(client.pid).is_some());
+    if all_are_here || !scene.machine.viewer.initial_pid_namespace.is_known() {
         return Vec::new();
     }
     whole_cards(scene)

@@ -4,7 +4,7 @@ use gpuwhy_model::action::Action;
 use gpuwhy_model::cause::Cause;
 use gpuwhy_model::evidence::{Comparison, Evidence};
 use gpuwhy_model::limits::Limits;
-use gpuwhy_model::scene::Scene;
+use gpuwhy_model::scene::{Card, Client, Scene};
 use gpuwhy_model::signal::{Reader, Signal};
 use gpuwhy_model::text::Text;
 use gpuwhy_model::trend::Trend;
@@ -61,6 +61,10 @@ struct Growth {
 }
 
 fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
+    let mut clients = scene.cards.iter().flat_map(Card::known_clients);
+    if !clients.any(|client| is_watched_long_enough(client, limits)) {
+        return;
+    }
     for card in whole_cards(scene) {
         let mut programs = holders(scene, card);
         programs.extend(displays(scene, card));
@@ -70,12 +74,17 @@ fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
     }
 }
 
+/// Returns whether what a client holds was watched for long enough to say at least that it may be a leak.
+fn is_watched_long_enough(client: &Client, limits: &Limits) -> bool {
+    client.memory_trend.known().is_some_and(|trend| trend.span_s >= limits.leak_span_s * HINT_SHARE)
+}
+
 fn judge(scene: &Scene, holder: &Holder<'_>, limits: &Limits, findings: &mut Findings) {
     let Some(trend) = holder.client.memory_trend.known() else {
         return;
     };
     let total = holder.card.memory.known().map_or(0, |memory| memory.total.0) as f64;
-    if total <= 0.0 || trend.span_s < limits.leak_span_s * HINT_SHARE {
+    if total <= 0.0 || !is_watched_long_enough(holder.client, limits) {
         return;
     }
     let Some(growth) = growth(trend) else {
