@@ -66,7 +66,8 @@ impl CardFact {
     /// Returns whether the links between cards are wired on the board, so that all of them should be up; other products
     /// need a bridge, and are well without one.
     pub fn has_wired_links(&self) -> bool {
-        let is_on_a_baseboard = ["SXM", "H20 ", "H20-", "GB200", "GB300"].iter().any(|word| self.name.contains(word));
+        let is_on_a_baseboard =
+            ["SXM", "H20 ", "H20-", "GB200", "GB300"].iter().any(|word| self.name.contains(word));
         self.nvlink_links.is_some_and(|links| links > 0) && is_on_a_baseboard
     }
 
@@ -144,7 +145,9 @@ mod tests {
     #[test]
     fn products_differ_in_their_links() {
         let fact = |name: &str| card(name).unwrap();
-        for name in ["NVIDIA A100-SXM4-80GB", "NVIDIA H100 80GB HBM3", "NVIDIA H200", "NVIDIA H20", "NVIDIA GB200"] {
+        for name in
+            ["NVIDIA A100-SXM4-80GB", "NVIDIA H100 80GB HBM3", "NVIDIA H200", "NVIDIA H20", "NVIDIA GB200"]
+        {
             assert!(fact(name).has_wired_links(), "{name}");
         }
         for name in ["NVIDIA A100 80GB PCIe", "NVIDIA H200 NVL", "NVIDIA GeForce RTX 3090", "NVIDIA L40S"] {

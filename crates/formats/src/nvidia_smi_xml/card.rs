@@ -98,9 +98,8 @@ fn card(gpu: &Element, index: u32) -> CardSample {
             memory_maximum: celsius(gpu, &["gpu_temp_max_mem_threshold"]),
         },
         // A card without a sensor there shows 0 on some drivers.
-        memory_temperature: celsius(gpu, &["memory_temp"]).and_then(|heat| {
-            if heat.0 > 0.0 { Reading::Known(heat) } else { Reading::Unsupported }
-        }),
+        memory_temperature: celsius(gpu, &["memory_temp"])
+            .and_then(|heat| if heat.0 > 0.0 { Reading::Known(heat) } else { Reading::Unsupported }),
         fan: number(gpu.child(&["fan_speed"]), "%").map(Percent),
         clocks: clocks(gpu),
         performance_state: small(gpu.child(&["performance_state"]), "P", ""),
@@ -120,7 +119,10 @@ fn card(gpu: &Element, index: u32) -> CardSample {
 
 /// Returns a value inside a section. Where the section itself holds words instead (`N/A`, `GPU is lost`), they stand
 /// for all its values.
-pub(super) fn in_section<'section>(section: Option<&'section Element>, names: &[&str]) -> Option<&'section Element> {
+pub(super) fn in_section<'section>(
+    section: Option<&'section Element>,
+    names: &[&str],
+) -> Option<&'section Element> {
     let section = section?;
     if section.children.is_empty() { Some(section) } else { section.child(names) }
 }

@@ -21,22 +21,22 @@ pub(super) fn ecc(gpu: &Element) -> Ecc {
 
 /// Reads the counts of one kind; old drivers name other parts, and sums.
 fn counts(section: Option<&Element>) -> EccCounts {
-    let count = |name: &str| whole(in_section(section, &[name]), "");
-    let in_sram = sum([
-        count("sram_uncorrectable"),
-        count("sram_uncorrectable_parity"),
-        count("sram_uncorrectable_secded"),
+    let number = |name: &str| whole(in_section(section, &[name]), "");
+    let of_caches = sum([
+        number("sram_uncorrectable"),
+        number("sram_uncorrectable_parity"),
+        number("sram_uncorrectable_secded"),
     ]);
-    let in_dram = count("dram_uncorrectable");
-    let total = |kind: &str| whole(in_section(in_section(section, &[kind]), &["total"]), "");
+    let of_memory = number("dram_uncorrectable");
+    let whole_of = |kind: &str| whole(in_section(in_section(section, &[kind]), &["total"]), "");
     EccCounts {
         corrected: first_known([
-            total("single_bit"),
-            sum([count("sram_correctable"), count("dram_correctable")]),
+            whole_of("single_bit"),
+            sum([number("sram_correctable"), number("dram_correctable")]),
         ]),
-        uncorrected: first_known([total("double_bit"), sum([in_sram.clone(), in_dram.clone()])]),
-        dram_uncorrected: in_dram,
-        sram_uncorrected: in_sram,
+        uncorrected: first_known([whole_of("double_bit"), sum([of_caches.clone(), of_memory.clone()])]),
+        dram_uncorrected: of_memory,
+        sram_uncorrected: of_caches,
     }
 }
 
@@ -55,9 +55,8 @@ pub(super) fn remapped_rows(gpu: &Element) -> Reading<RemappedRows> {
     let count = |name: &str| whole(in_section(section, &[name]), "");
     let pending = yes(in_section(section, &["remapped_row_pending"]));
     let failed = yes(in_section(section, &["remapped_row_failure"]));
-    let numbers = count("remapped_row_corr").and_then(|corrected| {
-        count("remapped_row_unc").map(|uncorrected| (corrected, uncorrected))
-    });
+    let numbers = count("remapped_row_corr")
+        .and_then(|corrected| count("remapped_row_unc").map(|uncorrected| (corrected, uncorrected)));
     numbers.and_then(|(corrected, uncorrected)| {
         pending.and_then(|pending| {
             failed.map(|failed| RemappedRows {
@@ -95,9 +94,8 @@ pub(super) fn retired_pages(gpu: &Element) -> Reading<RetiredPages> {
         ["pending_retirement", "pending_blacklist"].map(|name| yes(in_section(section, &[name]))),
     );
     count("multiple_single_bit_retirement").and_then(|single_bit| {
-        count("double_bit_retirement").and_then(|double_bit| {
-            pending.map(|pending| RetiredPages { single_bit, double_bit, pending })
-        })
+        count("double_bit_retirement")
+            .and_then(|double_bit| pending.map(|pending| RetiredPages { single_bit, double_bit, pending }))
     })
 }
 

@@ -367,7 +367,10 @@ fn errors_and_repairs_of_memory_are_read() {
     );
     let counts = &card.ecc.volatile;
     assert_eq!((&counts.corrected, &counts.uncorrected), (&Reading::Known(42), &Reading::Known(4)));
-    assert_eq!((&counts.dram_uncorrected, &counts.sram_uncorrected), (&Reading::Known(3), &Reading::Known(1)));
+    assert_eq!(
+        (&counts.dram_uncorrected, &counts.sram_uncorrected),
+        (&Reading::Known(3), &Reading::Known(1))
+    );
     let rows = card.remapped_rows.known().unwrap();
     assert_eq!((rows.corrected, rows.uncorrected, rows.pending, rows.failed), (1, 2, true, false));
     assert_eq!((rows.spare_rows, &card.retired_pages), (None, &Reading::Unsupported));

@@ -58,7 +58,8 @@ pub(super) fn pcie_errors(looks: &[Look<'_>]) -> PcieErrorGrowth {
 
 /// Returns every link of the newest list, with what its counters did.
 pub(super) fn nvlinks(looks: &[Look<'_>]) -> Reading<Vec<NvLinkState>> {
-    newest(looks, |card| &card.nvlinks).map(|links| links.iter().map(|link| over_window(looks, link)).collect())
+    newest(looks, |card| &card.nvlinks)
+        .map(|links| links.iter().map(|link| over_window(looks, link)).collect())
 }
 
 fn over_window(looks: &[Look<'_>], newest: &NvLink) -> NvLinkState {
