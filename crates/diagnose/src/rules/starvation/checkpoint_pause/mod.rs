@@ -1,11 +1,14 @@
 //! `checkpoint-pause`: the card rests again and again while the run writes its state.
 
+use std::collections::BTreeMap;
+
 use gpuwhy_model::action::Action;
 use gpuwhy_model::cause::Cause;
 use gpuwhy_model::evidence::Comparison;
 use gpuwhy_model::limits::Limits;
+use gpuwhy_model::process::Pid;
 use gpuwhy_model::reading::{Absence, Failure};
-use gpuwhy_model::scene::Scene;
+use gpuwhy_model::scene::{Process, Scene};
 use gpuwhy_model::signal::{Reader, Signal};
 use gpuwhy_model::trend::Trend;
 use gpuwhy_model::units::{BytesPerSecond, Percent, Seconds, Unit};
@@ -58,7 +61,7 @@ fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
         let Some(busy) = work.busy.filter(|busy| busy.n > 1 && busy.span_s > 0.0) else {
             continue;
         };
-        let traffic = match traffic(&work) {
+        let traffic = match traffic(scene, &work) {
             Ok(traffic) => traffic,
             Err(absence) => {
                 if busy.dips.number >= PAUSES_MIN {
@@ -94,12 +97,13 @@ fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
     }
 }
 
-/// Returns what the programs of a card write and read, to and from whatever file system.
-fn traffic(work: &PartlyBusyCard<'_>) -> Result<Traffic, Absence> {
+/// Returns what the runs on a card write and read, to and from whatever file system: where one rank saves, the cards of
+/// all ranks rest.
+fn traffic(scene: &Scene, work: &PartlyBusyCard<'_>) -> Result<Traffic, Absence> {
     let mut traffic = Traffic::default();
     let mut is_any_known = false;
     let mut absence = Absence::Failed(Failure::NotInSource);
-    for process in work.processes() {
+    for process in processes_of_runs(scene, work) {
         match process.io.known() {
             Some(io) => {
                 is_any_known = true;
@@ -111,6 +115,16 @@ fn traffic(work: &PartlyBusyCard<'_>) -> Result<Traffic, Absence> {
         }
     }
     if is_any_known { Ok(traffic) } else { Err(absence) }
+}
+
+/// Returns the processes that compute in the runs on a card, on this card or another, each once.
+fn processes_of_runs<'scene>(scene: &'scene Scene, work: &PartlyBusyCard<'scene>) -> Vec<&'scene Process> {
+    let members = work.holders.iter().flat_map(|holder| match holder.workload {
+        Some(workload) => workload.gpu_processes.iter().filter_map(|pid| scene.process(*pid)).collect(),
+        None => holder.process.into_iter().collect::<Vec<&Process>>(),
+    });
+    let by_pid: BTreeMap<Pid, &Process> = members.map(|process| (process.key.pid, process)).collect();
+    by_pid.into_values().collect()
 }
 
 fn judge(
