@@ -193,15 +193,14 @@ mod tests {
     fn every_scenario_with_a_verdict_expects_one_that_its_name_tells() {
         for template in catalogue().unwrap() {
             let expect = template.draw(1).unwrap().expect.expect("a scenario of the catalogue has a verdict");
-            match template.name().split_once(".near-") {
-                Some((neighbour, _)) => assert_eq!(expect.near_miss_of.as_deref(), Some(neighbour)),
-                // `CAUSE`, `CAUSE.variant`, `pair.CAUSE+OTHER`.
-                None => {
-                    let name = template.name();
-                    let name = name.strip_prefix("pair.").unwrap_or(name);
-                    assert_eq!(name.split(['.', '+']).next(), Some(expect.cause.as_str()));
-                }
+            if let Some((neighbour, _)) = template.name().split_once(".near-") {
+                assert_eq!(expect.near_miss_of.as_deref(), Some(neighbour));
+                continue;
             }
+            // `CAUSE`, `CAUSE.variant`, `pair.CAUSE+OTHER`.
+            let name = template.name();
+            let name = name.strip_prefix("pair.").unwrap_or(name);
+            assert_eq!(name.split(['.', '+']).next(), Some(expect.cause.as_str()));
         }
     }
 

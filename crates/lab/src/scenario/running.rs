@@ -266,16 +266,8 @@ impl RunningBox {
         for (name, card) in named.iter().map(|culprit| member_and_card(culprit)) {
             let Some(member) = self.present_members().find(|member| member.name == name) else { continue };
             let processes = self.processes_of(member);
-            match card {
-                Some(card) => {
-                    cards.push(card);
-                    culprits.extend(processes.into_iter().filter(|process| process.card == Some(card)));
-                }
-                None => {
-                    cards.extend(&member.cards);
-                    culprits.extend(processes);
-                }
-            }
+            cards.extend(card.map_or_else(|| member.cards.clone(), |card| vec![card]));
+            culprits.extend(processes.into_iter().filter(|process| card.is_none() || process.card == card));
         }
         cards.sort_unstable();
         cards.dedup();
