@@ -82,7 +82,6 @@ fn is_unknown_error(reading: &Reading<Percent>) -> bool {
 }
 
 fn stands_still(card: &Card, number: usize, fan: &Fan, limits: &Limits) -> Option<Failing> {
-    // The speed of many products is only the intended one: turns are measured.
     let turns = match (fan.rpm.known(), fan.speed.known()) {
         (Some(rpm), _) => *rpm > 0,
         (None, Some(speed)) => speed.0 > 0.0,
