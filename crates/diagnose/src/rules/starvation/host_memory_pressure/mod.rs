@@ -57,7 +57,7 @@ fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
     };
     let signs = Signs::of(scene, limits);
     if available_share(memory) <= limits.host_memory_available_share_max && signs.are_seen() {
-        let suffering = suffering_cards(scene, limits, findings);
+        let suffering = suffering_cards(scene, &signs, limits, findings);
         findings.report(is_short(scene, memory, &signs, killed.as_ref(), &suffering, limits));
         return;
     }
@@ -125,9 +125,10 @@ impl Signs {
     }
 }
 
-/// Returns the cards whose programs fetch their own memory from disks, or wait for room, while the card rests.
+/// Returns the cards that rest while their programs wait for memory.
 fn suffering_cards<'scene>(
     scene: &'scene Scene,
+    signs: &Signs,
     limits: &Limits,
     findings: &mut Findings,
 ) -> Vec<PartlyBusyCard<'scene>> {
@@ -135,17 +136,22 @@ fn suffering_cards<'scene>(
     let mut cards = partly_busy_cards(scene, limits, findings);
     // That a card is full says nothing about the machine's memory.
     findings.ruled_out = mark;
-    cards.retain(|work| work.processes().any(|process| suffers(scene, process, limits)));
+    cards.retain(|work| work.processes().any(|process| suffers(scene, process, signs, limits)));
     cards
 }
 
 /// Returns whether a program or something below it waits for memory.
-fn suffers(scene: &Scene, process: &Process, limits: &Limits) -> bool {
+///
+/// While the machine swaps and all work stands still for it, a wait for a disk is one for memory too: what was in memory
+/// has to be fetched again.
+fn suffers(scene: &Scene, process: &Process, signs: &Signs, limits: &Limits) -> bool {
     let places = Places::default();
+    let disks_are_for_memory = signs.all_waited.is_some() && signs.swapped.is_some();
     tree(scene, process).into_iter().any(|member| {
         let faults = member.major_faults_per_s.known().copied().unwrap_or(0.0);
-        faults >= limits.major_faults_per_s_min
-            || Waiting::of_main_thread(member, &places).memory >= limits.loader_blocked_share_min
+        let waiting = Waiting::of_main_thread(member, &places);
+        let waits = waiting.memory + if disks_are_for_memory { waiting.storage } else { 0.0 };
+        faults >= limits.major_faults_per_s_min || waits >= limits.loader_blocked_share_min
     })
 }
 
