@@ -10,9 +10,11 @@ use gpuwhy_model::sample::{
     CardMemory, ClientKind, KernelFact, KernelLine, PciDevice, PowerLimits, ProcessState, StuckCall,
     TimedValue,
 };
-use gpuwhy_model::scene::{Card, Client, Process, Scene, StateShares, WaitChannel, Window, Workload};
+use gpuwhy_model::scene::{
+    Card, Client, PcieTraffic, Process, Scene, StateShares, WaitChannel, Window, Workload,
+};
 use gpuwhy_model::trend::Trend;
-use gpuwhy_model::units::{Bytes, Cores, Percent, Seconds, Watts};
+use gpuwhy_model::units::{Bytes, BytesPerSecond, Cores, Percent, Seconds, Watts};
 use gpuwhy_model::verdict::Severity;
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -105,7 +107,6 @@ fn card(index: u32) -> impl Strategy<Value = Card> {
                 pci_address: Reading::Known(format!("0000:{index:02x}:00.0")),
                 memory,
                 busy,
-                idle_for: idle.map(Seconds),
                 seen_working,
                 power,
                 power_limits: PowerLimits {
@@ -114,6 +115,13 @@ fn card(index: u32) -> impl Strategy<Value = Card> {
                 },
                 unexplained: unexplained.map(Bytes),
                 clients,
+                nvlink_received: idle.clone().map(|rate| BytesPerSecond(rate * 1e8)),
+                pcie_traffic: PcieTraffic {
+                    to_card: idle.clone().map(|rate| BytesPerSecond(rate * 1e7)),
+                    to_host: idle.clone().map(|rate| BytesPerSecond(rate * 1e6)),
+                    is_by_counters: seen_working,
+                },
+                idle_for: idle.map(Seconds),
                 ..Card::default()
             },
         )
@@ -160,7 +168,15 @@ fn process(pid: u32) -> impl Strategy<Value = Process> {
                 name: name.to_owned(),
                 command: Reading::Known(CommandLine::masked(["python3", "train.py"])),
                 environment: variable.map(|variable| {
-                    variable.map(|name| (name.to_owned(), "0".to_owned())).into_iter().collect()
+                    let number = (pid % 3).to_string();
+                    let of_a_job =
+                        [("RANK", number.as_str()), ("WORLD_SIZE", "3"), ("CUDA_VISIBLE_DEVICES", "0,1,2")];
+                    let variables = match variable {
+                        Some("RANK") => &of_a_job[..],
+                        Some(name) => &[(name, "0")][..],
+                        None => &[],
+                    };
+                    variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
                 }),
                 age: age.clone().map(Seconds),
                 cpu_time: age.map(|age| Seconds(age * share)),
@@ -311,7 +327,16 @@ proptest! {
         let once = Scene { window: Window { span_s: 0.0, samples: 1, ..scene.window }, ..scene };
         let verdict = diagnose(&once, &Limits::default());
         for finding in &verdict.findings {
-            if matches!(finding.cause, Cause::StarvedByStorage | Cause::StarvedByCpu) {
+            if matches!(
+                finding.cause,
+                Cause::StarvedByStorage
+                    | Cause::StarvedByCpu
+                    | Cause::LaunchBound
+                    | Cause::LowSmOccupancy
+                    | Cause::CommBound
+                    | Cause::CollectiveHang
+                    | Cause::SlowGpuOutlier
+            ) {
                 prop_assert!(finding.confidence <= 0.8);
             }
         }

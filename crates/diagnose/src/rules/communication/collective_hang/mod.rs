@@ -147,6 +147,8 @@ fn report(scene: &Scene, standstill: &Standstill<'_>, limits: &Limits, findings:
         draft.agree(1.5, busy(scene, trend, usual));
         draft.rest_on(trend);
     }
+    // Power is seen only while one looks.
+    draft.balance.rest_on(scene.window.samples, scene.window.span_s);
     let usual = normal(Comparison::Greater, limits.hang_power_share_max * 100.0);
     draft.agree(1.5, power(scene, first.card, first.effort.of_limit, usual));
     weigh_stillness(scene, standstill, limits, &mut draft);

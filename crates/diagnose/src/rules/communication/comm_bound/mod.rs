@@ -110,6 +110,8 @@ fn judge(scene: &Scene, exchanging: &Exchanging<'_>, limits: &Limits, findings: 
         draft.agree(1.0, busy(scene, trend, None));
         draft.rest_on(trend);
     }
+    // Power is seen only while one looks.
+    draft.balance.rest_on(scene.window.samples, scene.window.span_s);
     let usual = normal(Comparison::AtLeast, limits.exchange_power_share_max * 100.0);
     draft.agree(1.5, power(scene, first.card, first.effort.of_limit, usual));
     if exchanging.members.len() > 1 {

@@ -115,6 +115,8 @@ fn judge(
         draft.agree(1.0, busy(scene, trend, None));
         draft.rest_on(trend);
     }
+    // Power is seen only while one looks.
+    draft.balance.rest_on(scene.window.samples, scene.window.span_s);
     if all_wait {
         let usual = normal(Comparison::AtLeast, limits.exchange_power_share_max * 100.0);
         draft.agree(1.5, power(scene, others[0].card, others[0].effort.of_limit, usual));

@@ -104,6 +104,8 @@ fn judge(
     let trend = hollow.busy;
     draft.agree(1.0, busy(scene, trend, None));
     draft.rest_on(trend);
+    // Power and threads are seen only while one looks.
+    draft.balance.rest_on(scene.window.samples, scene.window.span_s);
     if trend.mean.0 < ALWAYS_PERCENT {
         draft.agree(
             1.0,

@@ -104,6 +104,8 @@ fn judge(
     let usual = normal(Comparison::Less, limits.saturated_busy_percent_min);
     draft.agree(1.5, busy(scene, hollow.busy, usual));
     draft.rest_on(hollow.busy);
+    // Power is seen only while one looks.
+    draft.balance.rest_on(scene.window.samples, scene.window.span_s);
     match active {
         Some(active) => weigh_activity(active, limits, &mut draft),
         None if hollow.effort.above_idle > limits.few_multiprocessors_power_share_max => {
