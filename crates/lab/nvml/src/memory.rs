@@ -64,10 +64,15 @@ fn room(asked: &Asked) -> Room {
 /// The aperture through which the host sees the card's memory.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn nvmlDeviceGetBAR1MemoryInfo(device: Device, memory: Out<Bar1Memory>) -> Code {
-    card_call("nvmlDeviceGetBAR1MemoryInfo", device, |asked| {
-        let total = asked.card.bar1_bytes;
-        let mapped = asked.card.setting.bar1_used_mib << 20;
-        let used = (BAR1_OF_DRIVER + BAR1_OF_CONTEXT * asked.look().clients as u64 + mapped).min(total);
+    any_call("nvmlDeviceGetBAR1MemoryInfo", device, |asked| {
+        let clients = asked.machine.clients(asked.card);
+        let (total, mapped) = match asked.cut() {
+            Some(cut) => (asked.card.bar1_bytes / 8 * u64::from(cut.memory_slices), 0),
+            None => (asked.card.bar1_bytes, BAR1_OF_DRIVER + (asked.card.setting.bar1_used_mib << 20)),
+        };
+        let own =
+            clients.iter().filter(|client| asked.instance.is_none() || client.instance == asked.instance);
+        let used = (BAR1_OF_CONTEXT * own.count() as u64 + mapped).min(total);
         memory.put(Bar1Memory { total, free: total - used, used })
     })
 }

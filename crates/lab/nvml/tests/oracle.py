@@ -341,7 +341,7 @@ def check_accounting(handle, card):
 
 
 def check_settings(handle, card):
-    limit = card["limit_milliwatts"]
+    limit = int(card["limit_milliwatts"])
     calls = [
         (nvml.nvmlDeviceSetPersistenceMode, 1),
         (nvml.nvmlDeviceSetComputeMode, card["compute_mode"]),

