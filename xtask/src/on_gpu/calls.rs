@@ -160,13 +160,13 @@ fn call(library: &Library, device: Device, name: &str, shape: Shape, room: &mut 
                 function.ok().map(|function| function(device, place))
             }
             Shape::Choice(choice) => {
-                let function = library
-                    .get::<unsafe extern "C" fn(Device, c_uint, *mut c_void) -> u32>(name.as_bytes());
+                let function =
+                    library.get::<unsafe extern "C" fn(Device, c_uint, *mut c_void) -> u32>(name.as_bytes());
                 function.ok().map(|function| function(device, choice, place))
             }
             Shape::Text => {
-                let function = library
-                    .get::<unsafe extern "C" fn(Device, *mut c_char, c_uint) -> u32>(name.as_bytes());
+                let function =
+                    library.get::<unsafe extern "C" fn(Device, *mut c_char, c_uint) -> u32>(name.as_bytes());
                 function.ok().map(|function| function(device, place.cast(), length))
             }
         }

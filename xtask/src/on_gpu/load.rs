@@ -32,8 +32,7 @@ pub(crate) enum Load {
 
 impl Load {
     /// All of them, in the order in which they are shown.
-    pub(super) const ALL: &[Self] =
-        &[Self::Hold, Self::Compute, Self::Bandwidth, Self::OneSm, Self::Starved];
+    pub(super) const ALL: &[Self] = &[Self::Hold, Self::Compute, Self::Bandwidth, Self::OneSm, Self::Starved];
 }
 
 /// Takes the first card and does the load for a time.
