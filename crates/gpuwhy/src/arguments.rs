@@ -44,6 +44,9 @@ pub(crate) enum Command {
         /// Id of the cause, as it stands in brackets in the answer
         cause: Option<String>,
     },
+    /// Print what looking costs on this machine, by source
+    #[command(name = "self")]
+    OwnCost(SelfOptions),
     /// Print completions for a shell
     Completions {
         /// The shell
@@ -59,6 +62,7 @@ impl Command {
             Self::Record(_) => "record",
             Self::Read(_) => "read",
             Self::Rule { .. } => "rule",
+            Self::OwnCost(_) => "self",
             Self::Completions { .. } => "completions",
         }
     }
@@ -137,6 +141,14 @@ pub(crate) struct ReadOptions {
     /// Answer for the cards of this process
     #[arg(long, value_name = "P")]
     pub(crate) pid: Option<u32>,
+}
+
+/// Options of `self`.
+#[derive(Debug, Args)]
+pub(crate) struct SelfOptions {
+    /// Print the figures as JSON (schema gpuwhy.self/1)
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// Options that stand behind every command.

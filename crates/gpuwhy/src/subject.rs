@@ -297,6 +297,7 @@ mod tests {
             pid: Pid(pid),
             kind: ClientKind::Compute,
             memory: Reading::default(),
+            memory_trend: Reading::default(),
             name: Reading::default(),
             sm: Reading::default(),
             idle_for: Reading::default(),

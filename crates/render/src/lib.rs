@@ -9,12 +9,14 @@ mod flow;
 mod json;
 mod paint;
 mod safe;
+mod table;
 mod terminal;
 mod values;
 mod words;
 
 pub use json::{json_text, report};
 pub use safe::safe;
+pub use table::table;
 pub use terminal::{Layout, explanation, text};
 pub use texts::{TEXTS, message};
 pub use words::Words;

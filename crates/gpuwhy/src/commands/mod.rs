@@ -2,6 +2,7 @@
 
 mod answer;
 mod completions;
+mod own_cost;
 mod read;
 mod record;
 mod rule;
@@ -28,6 +29,7 @@ pub(crate) fn run(arguments: Arguments, speech: &Speech) -> Result<u8, Failure> 
         Command::Record(options) => record::run(&options, &everywhere, speech),
         Command::Read(options) => read::run(&options, &everywhere, speech),
         Command::Rule { cause } => rule::run(cause.as_deref(), speech),
+        Command::OwnCost(options) => own_cost::run(&options, &everywhere, speech),
         Command::Completions { shell } => completions::run(shell),
     }
 }

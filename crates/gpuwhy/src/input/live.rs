@@ -16,17 +16,27 @@ use crate::speech::Speech;
 
 /// Begins to look at this machine.
 pub(crate) fn observer(places: &PlaceOptions, configuration: &Configuration) -> Observer {
+    start(places, configuration, Options::default())
+}
+
+/// Begins to look at this machine, and to measure what that costs.
+pub(crate) fn measuring_observer(places: &PlaceOptions, configuration: &Configuration) -> Observer {
+    start(places, configuration, Options { measures: true, ..Options::default() })
+}
+
+fn start(places: &PlaceOptions, configuration: &Configuration, options: Options) -> Observer {
     let usual = Roots::default();
     let roots = Roots {
         proc: places.proc.clone().unwrap_or(usual.proc),
         sys: places.sys.clone().unwrap_or(usual.sys),
         dev: places.dev.clone().unwrap_or(usual.dev),
+        system: usual.system,
         passwd: usual.passwd,
         nvml_library: places.nvml_lib.clone(),
         kernel_log: places.journal.clone(),
     };
     let command_lines_are_open = configuration.command_lines_are_open;
-    Observer::start(roots, Options { command_lines_are_open, ..Options::default() })
+    Observer::start(roots, Options { command_lines_are_open, ..options })
 }
 
 /// Looks at this machine, keeps each sample as it is taken, and says on a terminal how long it still takes.

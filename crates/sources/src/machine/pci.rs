@@ -86,13 +86,13 @@ fn card(place: &Path, mut card: PciDevice, buffer: &mut Vec<u8>) -> Option<PciDe
         Err(_) => Reading::Unsupported,
     };
     card.answers = answers(&place.join("config"), buffer);
-    if card.answers != Reading::Known(false) {
-        card.lane_speed = optional(place, "current_link_speed", buffer, sys::lane_speed);
-        card.width = optional(place, "current_link_width", buffer, sys::width);
-    } else {
+    if card.answers == Reading::Known(false) {
         // All ones, which the kernel would take for a speed.
         card.lane_speed = Reading::Failed(Failure::NotReached);
         card.width = Reading::Failed(Failure::NotReached);
+    } else {
+        card.lane_speed = optional(place, "current_link_speed", buffer, sys::lane_speed);
+        card.width = optional(place, "current_link_width", buffer, sys::width);
     }
     card.lane_speed_max = optional(place, "max_link_speed", buffer, sys::lane_speed);
     card.width_max = optional(place, "max_link_width", buffer, sys::width);

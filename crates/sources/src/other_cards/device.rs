@@ -19,7 +19,7 @@ const SCREEN_DRIVERS: &[&str] =
 pub(super) struct Device {
     place: PathBuf,
     vendor: Vendor,
-    device: u32,
+    model: u32,
     driver: Option<String>,
     pub(super) address: String,
     /// Names of its files in `/dev/dri`.
@@ -51,7 +51,7 @@ fn device(card: &Path, name: &str, buffer: &mut Vec<u8>) -> Option<Device> {
         PciDevice::INTEL => Vendor::Intel,
         _ => Vendor::Other,
     };
-    let device = number("device")?;
+    let model = number("device")?;
     let target = |link: &Path| {
         count_one();
         let target = std::fs::read_link(link).ok()?;
@@ -69,7 +69,7 @@ fn device(card: &Path, name: &str, buffer: &mut Vec<u8>) -> Option<Device> {
     }
     let address = target(&place).unwrap_or_else(|| name.to_owned());
     let nodes = render.into_iter().chain([name.to_owned()]).collect();
-    Some(Device { place, vendor, device, driver, address, nodes })
+    Some(Device { place, vendor, model, driver, address, nodes })
 }
 
 impl Device {
@@ -131,7 +131,7 @@ impl Device {
             Vendor::Intel => "Intel",
             Vendor::Nvidia | Vendor::Other => self.driver.as_deref().unwrap_or("GPU"),
         };
-        format!("{maker} {:04x}", self.device)
+        format!("{maker} {:04x}", self.model)
     }
 
     fn is_asleep(&self, buffer: &mut Vec<u8>) -> bool {

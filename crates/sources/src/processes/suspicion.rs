@@ -156,20 +156,20 @@ mod tests {
         }
     }
 
-    fn attention(card: CardSample, tree: TreeActivity) -> Option<Attention> {
+    fn attention(card: &CardSample, tree: TreeActivity) -> Option<Attention> {
         let activity = BTreeMap::from([(Pid(7), tree)]);
         let clients = BTreeSet::from([Pid(7)]);
-        Suspicion::default().suspects(&[&card], &clients, &activity).get(&Pid(7)).copied()
+        Suspicion::default().suspects(&[card], &clients, &activity).get(&Pid(7)).copied()
     }
 
     #[test]
     fn cards_that_clearly_work_or_rest_need_no_closer_look() {
         let still = TreeActivity { is_blocked: false, cores: Some(0.0) };
-        assert_eq!(attention(card(98.0, 390.0), still), None);
-        assert_eq!(attention(card(0.0, 60.0), still), None);
-        assert_eq!(attention(card(3.0, 60.0), still), Some(Attention::Waits));
-        assert_eq!(attention(card(40.0, 120.0), still), Some(Attention::Threads));
-        assert_eq!(attention(card(98.0, 100.0), still), Some(Attention::Threads), "busy without power");
+        assert_eq!(attention(&card(98.0, 390.0), still), None);
+        assert_eq!(attention(&card(0.0, 60.0), still), None);
+        assert_eq!(attention(&card(3.0, 60.0), still), Some(Attention::Waits));
+        assert_eq!(attention(&card(40.0, 120.0), still), Some(Attention::Threads));
+        assert_eq!(attention(&card(98.0, 100.0), still), Some(Attention::Threads), "busy without power");
     }
 
     #[test]
@@ -183,10 +183,10 @@ mod tests {
         let blocked = TreeActivity { is_blocked: true, cores: None };
         let busy = TreeActivity { is_blocked: false, cores: Some(1.0) };
         for (busy_percent, tree) in [(0.0, blocked), (0.0, busy), (3.0, blocked), (3.0, busy)] {
-            assert_eq!(attention(card(busy_percent, 60.0), tree), Some(Attention::Threads));
+            assert_eq!(attention(&card(busy_percent, 60.0), tree), Some(Attention::Threads));
         }
         let silent =
             CardSample { busy_samples: Reading::Unsupported, busy: Reading::Unsupported, ..card(0.0, 0.0) };
-        assert_eq!(attention(silent, TreeActivity::default()), Some(Attention::Threads));
+        assert_eq!(attention(&silent, TreeActivity::default()), Some(Attention::Threads));
     }
 }

@@ -125,11 +125,11 @@ fn processes_that_come_and_go_while_they_are_read_do_no_harm() {
     let is_over = AtomicBool::new(false);
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            let mut start = 10_000_u32;
+            let mut ticks = 10_000_u32;
             while !is_over.load(Ordering::Relaxed) {
                 for pid in 210..230 {
-                    start += 1;
-                    let stat = format!("{pid} (w) S 200 1 1 0 -1 0 0 0 0 0 1 1 0 0 20 0 2 0 {start} 0 0\n");
+                    ticks += 1;
+                    let stat = format!("{pid} (w) S 200 1 1 0 -1 0 0 0 0 0 1 1 0 0 20 0 2 0 {ticks} 0 0\n");
                     machine.write(&format!("proc/{pid}/stat"), stat.as_bytes());
                     machine.write(&format!("proc/{pid}/task/{pid}/stat"), stat.as_bytes());
                 }
@@ -195,7 +195,7 @@ fn clocks_that_jump_or_stand_still_make_no_rates() {
     let last = observer.sample(Depth::Full);
     let cores = |samples: &[Sample]| {
         let scene = window(samples);
-        scene.process(Pid(200)).unwrap().cores.known().map(|cores| cores.0)
+        scene.process(Pid(200)).unwrap().cores.known().map(|cores| format!("{:.2}", cores.0))
     };
     let moved = |boot_s: i64, wall_s: i64| {
         let mut moved = last.clone();
@@ -205,8 +205,12 @@ fn clocks_that_jump_or_stand_still_make_no_rates() {
         }
         moved
     };
-    assert_eq!(cores(&[first.clone(), moved(4, 4)]), Some(2.0), "800 ticks in 4 s");
-    assert_eq!(cores(&[first.clone(), moved(4, -3600)]), Some(2.0), "only the steady clock counts");
+    assert_eq!(cores(&[first.clone(), moved(4, 4)]), Some("2.00".to_owned()), "800 ticks in 4 s");
+    assert_eq!(
+        cores(&[first.clone(), moved(4, -3600)]),
+        Some("2.00".to_owned()),
+        "only the steady clock counts"
+    );
     assert_eq!(cores(&[first.clone(), moved(0, 5)]), None, "a clock that stands still");
     assert_eq!(cores(&[first.clone(), moved(-5, 5)]), None, "a clock that goes back");
 }
