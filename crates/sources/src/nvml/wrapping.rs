@@ -33,17 +33,13 @@ impl Wrapping {
             }
             Self::Escaped => None,
         };
-        match next {
-            Some(whole) => {
-                *self = Self::Followed { newest: value, whole, at };
-                Reading::Known(whole)
-            }
-            None => {
-                *self = Self::Escaped;
-                let value = format!("{value}, which may have begun anew several times");
-                Reading::Failed(Failure::Implausible { value })
-            }
-        }
+        let Some(whole) = next else {
+            *self = Self::Escaped;
+            let value = format!("{value}, which may have begun anew several times");
+            return Reading::Failed(Failure::Implausible { value });
+        };
+        *self = Self::Followed { newest: value, whole, at };
+        Reading::Known(whole)
     }
 }
 

@@ -12,6 +12,9 @@ use gpuwhy_sources::{Depth, Observer};
 const GIB: u64 = 1 << 30;
 const TWO_H100: &str = "[[card]]\nprofile = \"h100-sxm5-80gb\"\ncount = 2\n";
 
+/// Cards of such a board hang on switches.
+const EIGHT_H100: &str = "[[card]]\nprofile = \"h100-sxm5-80gb\"\ncount = 8\n";
+
 /// Samples of the counters of a card's parts must lie this far apart.
 const APART: Duration = Duration::from_millis(120);
 
@@ -37,7 +40,7 @@ fn next(observer: &mut Observer, depth: Depth) -> Sample {
 
 #[test]
 fn a_healthy_card_says_all_that_it_can() {
-    let test_box = TestBox::up(TWO_H100);
+    let test_box = TestBox::up(EIGHT_H100);
     let client = Client::attach(&test_box.directory, 0).unwrap();
     client.allocate(GIB).unwrap();
     let mut observer = test_box.observer();
@@ -79,8 +82,9 @@ fn a_healthy_card_says_all_that_it_can() {
     assert_eq!(link.remote, Reading::Known("switch".to_owned()));
     assert_eq!(link.crc_errors, Reading::Known(0));
     assert_eq!(said.fabric.known().unwrap().state, FabricState::Completed);
-    let [pair] = nvml(&first).pairs.known().unwrap()[..] else { panic!("two cards make one pair") };
-    assert_eq!((pair.one, pair.other, pair.peer_to_peer), (0, 1, Some(true)));
+    let pairs = nvml(&first).pairs.known().unwrap();
+    assert_eq!(pairs.len(), 8 * 7 / 2);
+    assert_eq!((pairs[0].one, pairs[0].other, pairs[0].peer_to_peer), (0, 1, Some(true)));
     assert_eq!(nvml(&first).xid_events, Reading::Known(Vec::new()));
 
     // What parts did needs a time before; what cannot change is said again without asking.
@@ -115,7 +119,6 @@ fn what_is_wrong_with_a_card_is_read() {
          repair = { corrected = 1, uncorrected = 2, pending = true, failed = true, banks_without_spares = 3 }\n\
          nvlink = { down = [3], faulty_link = 1, checksum_errors = 7, replays = 8, recoveries = 9 }\n\
          pcie_errors = { correctable = 5, non_fatal = 4, fatal = 3 }\n\
-         fabric = { state = \"in-progress\" }\n\
          [[card]]\nprofile = \"rtx-4090\"\nfan_failed = true\n\
          [[card]]\nprofile = \"rtx-4090\"\nfan_failed = true\nfan_says = \"error\"\n\
          [[card]]\nprofile = \"v100-sxm2-32gb\"\nrepair = { corrected = 5, uncorrected = 6, pending = true }\n",
@@ -144,7 +147,7 @@ fn what_is_wrong_with_a_card_is_read() {
         (&errors.corrected, &errors.non_fatal, &errors.fatal),
         (&Reading::Known(5), &Reading::Known(4), &Reading::Known(3))
     );
-    assert_eq!(worn.fabric.known().unwrap().state, FabricState::InProgress);
+    assert_eq!(worn.fabric, Reading::Unsupported, "it needs no joining");
     assert!(worn.memory_temperature.known().unwrap().0 > worn.temperature.known().unwrap().0 + 10.0);
 
     let still = &card(&sample, 1).fans.known().unwrap()[0];
@@ -271,7 +274,8 @@ fn a_library_without_any_of_it_says_that_there_is_none() {
 #[test]
 fn structures_of_another_version_are_asked_for_in_an_older_form() {
     let test_box = TestBox::up(&format!(
-        "{TWO_H100}[[fault]]\nfunction = \"nvmlDeviceGetGpuFabricInfoV\"\ncode = 25\n\
+        "{EIGHT_H100}fabric = {{ state = \"in-progress\" }}\n\
+         [[fault]]\nfunction = \"nvmlDeviceGetGpuFabricInfoV\"\ncode = 25\n\
          [[fault]]\nfunction = \"nvmlDeviceGetSramEccErrorStatus\"\ncode = 25\n\
          [[fault]]\nfunction = \"nvmlGpmMetricsGet\"\ncode = 25\n\
          [[fault]]\nfunction = \"nvmlEventSetWait_v2\"\ncode = 999\n"
@@ -279,7 +283,7 @@ fn structures_of_another_version_are_asked_for_in_an_older_form() {
     let mut observer = test_box.observer();
     let sample = observer.sample(Depth::Full);
     let said = card(&sample, 0);
-    assert_eq!(said.fabric.known().unwrap().state, FabricState::Completed);
+    assert_eq!(said.fabric.known().unwrap().state, FabricState::InProgress);
     assert_eq!(said.ecc.sram_threshold_exceeded, Reading::Unsupported);
     assert_eq!(said.ecc.volatile.sram_uncorrected, Reading::Known(0));
     let refused = Failure::Nvml { call: "nvmlEventSetWait_v2".to_owned(), code: 999 };

@@ -6,18 +6,46 @@ use gpuwhy_model::sample::{CardPath, Fabric, FabricState};
 use super::implausible;
 use crate::nvml::raw::FabricAnswer;
 
-/// The generation of an `NVLink` (`nvmlNvlinkVersion_t`).
-pub(in crate::nvml) fn nvlink_version(reading: Reading<u32>) -> Reading<u32> {
-    reading.and_then(|version| match version {
-        0 | u32::MAX => Reading::Unsupported,
-        1 => Reading::Known(1),
-        2 | 3 => Reading::Known(2),
-        4 | 5 => Reading::Known(3),
-        6 => Reading::Known(4),
-        7 => Reading::Known(5),
-        8 => Reading::Known(6),
-        unknown => implausible(format!("version {unknown}")),
+/// The generation of an `NVLink`.
+///
+/// Libraries give the numbers of `nvmlNvlinkVersion_t`, as the header says, or those of the driver below them, or the
+/// generation itself; an H100 is known to say 7. The card's compute capability tells which of them is meant.
+pub(in crate::nvml) fn nvlink_version(reading: Reading<u32>, capability: Option<u32>) -> Reading<u32> {
+    reading.and_then(|version| {
+        if matches!(version, 0 | u32::MAX) {
+            return Reading::Unsupported;
+        }
+        let place = version as usize - 1;
+        let possible =
+            [HEADER_GENERATIONS.get(place).copied(), DRIVER_GENERATIONS.get(place).copied(), Some(version)];
+        let expected = capability.and_then(generation_of_capability);
+        let is_meant = |generation: u32| possible.contains(&Some(generation));
+        match (expected, possible) {
+            (Some(expected), _) if is_meant(expected) => Reading::Known(expected),
+            (None, [Some(one), Some(other), Some(third)]) if one == other && other == third => {
+                Reading::Known(one)
+            }
+            _ => implausible(format!("version {version}")),
+        }
     })
+}
+
+/// Generations by `nvmlNvlinkVersion_t`, from 1.
+const HEADER_GENERATIONS: [u32; 8] = [1, 2, 2, 3, 3, 4, 5, 6];
+
+/// Generations by the driver's own numbers (`NV2080_CTRL_NVLINK_STATUS_NVLINK_VERSION`), from 1.
+const DRIVER_GENERATIONS: [u32; 8] = [1, 2, 2, 2, 3, 3, 4, 5];
+
+/// Returns the generation of the `NVLinks` of cards with this compute capability (its major number).
+fn generation_of_capability(major: u32) -> Option<u32> {
+    match major {
+        6 => Some(1),
+        7 => Some(2),
+        8 => Some(3),
+        9 => Some(4),
+        10 | 12 => Some(5),
+        _ => None,
+    }
 }
 
 /// What stands at the other end of an `NVLink` (`nvmlIntNvLinkDeviceType_t`).
@@ -79,12 +107,20 @@ mod tests {
     }
 
     #[test]
-    fn versions_become_generations() {
-        let generations: Vec<_> =
-            (1..=8).map(|version| nvlink_version(Reading::Known(version)).into_known().unwrap()).collect();
-        assert_eq!(generations, [1, 2, 2, 3, 3, 4, 5, 6]);
-        assert_eq!(nvlink_version(Reading::Known(0)), Reading::Unsupported);
-        assert!(is_refused(&nvlink_version(Reading::Known(77))));
+    fn versions_become_generations_by_what_the_card_can_be() {
+        let known = |version, capability| nvlink_version(Reading::Known(version), capability).into_known();
+        // The header's numbers, the driver's own, and the generation itself.
+        for version in [6, 7, 4] {
+            assert_eq!(known(version, Some(9)), Some(4), "{version}");
+        }
+        for version in [4, 5, 3] {
+            assert_eq!(known(version, Some(8)), Some(3), "{version}");
+        }
+        assert_eq!((known(7, Some(10)), known(8, Some(10))), (Some(5), Some(5)));
+        assert_eq!((known(1, None), known(7, None)), (Some(1), None));
+        assert_eq!(nvlink_version(Reading::Known(0), Some(9)), Reading::Unsupported);
+        assert!(is_refused(&nvlink_version(Reading::Known(77), Some(9))));
+        assert!(is_refused(&nvlink_version(Reading::Known(1), Some(9))));
     }
 
     #[test]

@@ -40,6 +40,7 @@ impl Library {
     }
 
     /// Gives the room back.
+    #[expect(clippy::needless_pass_by_value, reason = "nobody may have it afterwards")]
     pub(in crate::nvml) fn free_sample(&self, sample: GpmSample) -> Answer<()> {
         let function = found(&self.functions.nvmlGpmSampleFree)?;
         // SAFETY: the sample came from this library, and nobody has it any more.

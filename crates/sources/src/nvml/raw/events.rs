@@ -26,6 +26,7 @@ impl Library {
     }
 
     /// Gives a set back.
+    #[expect(clippy::needless_pass_by_value, reason = "nobody may have it afterwards")]
     pub(in crate::nvml) fn free_event_set(&self, set: EventSet) -> Answer<()> {
         let function = found(&self.functions.nvmlEventSetFree)?;
         // SAFETY: the set came from this library, and nobody has it any more.

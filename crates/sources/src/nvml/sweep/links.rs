@@ -61,7 +61,8 @@ pub(super) fn describe(
     link.errors.corrected = plausible::counter(value(&errors[0]));
     link.errors.non_fatal = plausible::counter(value(&errors[1]));
     link.errors.fatal = plausible::counter(value(&errors[2]));
-    card.nvlinks = links.read(caller, subject, refused);
+    let major = card.compute_capability.known().and_then(|version| version.split('.').next()?.parse().ok());
+    card.nvlinks = links.read(caller, subject, refused, major);
     card.fabric = plausible::fabric(caller.card(subject, Call::Fabric, Library::fabric));
 }
 

@@ -49,12 +49,13 @@ struct Errors {
 }
 
 impl Links {
-    /// Reads all links.
+    /// Reads all links of a card with this compute capability (its major number).
     pub(super) fn read(
         &mut self,
         caller: &mut Caller,
         subject: &mut Subject,
         refused: &mut RefusedFields,
+        capability: Option<u32>,
     ) -> Reading<Vec<NvLink>> {
         let mut links = Vec::new();
         self.active.clear();
@@ -82,7 +83,7 @@ impl Links {
         self.remotes.resize_with(links.len(), Once::default);
         let mut counted = errors(caller, subject, refused, &self.active).into_iter();
         for link in links.iter_mut().filter(|link| link.active == Reading::Known(true)) {
-            self.describe(caller, subject, link);
+            self.describe(caller, subject, link, capability);
             if let Some(errors) = counted.next() {
                 link.crc_errors = errors.crc;
                 link.replays = errors.replays;
@@ -92,14 +93,19 @@ impl Links {
         Reading::Known(links)
     }
 
-    fn describe(&mut self, caller: &mut Caller, subject: &mut Subject, link: &mut NvLink) {
+    fn describe(
+        &mut self,
+        caller: &mut Caller,
+        subject: &mut Subject,
+        link: &mut NvLink,
+        capability: Option<u32>,
+    ) {
         let number = link.link;
-        link.version =
-            self.version.get(|| {
-                plausible::nvlink_version(caller.card(subject, Call::NvLinkVersion, |library, device| {
-                    library.nvlink_version(device, number)
-                }))
-            });
+        link.version = self.version.get(|| {
+            let version = caller
+                .card(subject, Call::NvLinkVersion, |library, device| library.nvlink_version(device, number));
+            plausible::nvlink_version(version, capability)
+        });
         link.remote =
             self.remotes[number as usize].get(|| {
                 plausible::remote(caller.card(subject, Call::NvLinkRemote, |library, device| {
