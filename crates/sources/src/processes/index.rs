@@ -49,6 +49,8 @@ pub(crate) struct Index {
     pids: Vec<Pid>,
     ourselves: Ourselves,
     ticks_per_second: u64,
+    /// Grows whenever a row was read, or is gone.
+    version: u64,
     /// What the last pass over all has seen in passing, in the order of the rows.
     seen: Vec<Seen>,
     seen_at: Duration,
@@ -83,6 +85,8 @@ impl Index {
         self.seen_at = clock::awake();
         let young_from = self.young_from();
         let known = std::mem::take(&mut self.rows);
+        let rows_before = known.len();
+        let mut reads = 0_usize;
         let mut known = known.into_iter().peekable();
         self.rows.reserve(self.pids.len());
         for pid in &self.pids {
@@ -99,6 +103,7 @@ impl Index {
             let Ok(Ok(stat)) = proc.read_of(*pid, "stat").map(stat) else {
                 continue;
             };
+            reads += 1;
             survivors.consider(&stat);
             let seen = keeps_seen.then(|| Seen::of(&stat));
             let row = row_of(*pid, &stat, young_from);
@@ -106,12 +111,21 @@ impl Index {
             self.rows.push(Row { is_ours, ..row });
             self.seen.extend(seen);
         }
+        if reads > 0 || self.rows.len() != rows_before {
+            self.version += 1;
+        }
         Ok(())
+    }
+
+    /// Returns a number that is another one after any change of the list.
+    pub(super) const fn version(&self) -> u64 {
+        self.version
     }
 
     /// Reads a process again whose number turned out to belong to another one than the one listed.
     pub(super) fn read_anew(&mut self, proc: &mut ProcRoot, pid: Pid) {
         self.drop_seen();
+        self.version += 1;
         let place = self.rows.binary_search_by_key(&pid, |row| row.pid);
         let young_from = self.young_from();
         let found = proc.read_of(pid, "stat").ok().and_then(|bytes| stat(bytes).ok());

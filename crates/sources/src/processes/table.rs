@@ -66,6 +66,8 @@ pub(crate) struct Processes {
     /// Clients whose trees did nothing when they were read last: their children are not read at every look.
     resting: BTreeSet<Pid>,
     looks: u64,
+    /// The trees of the last look, with the list and the clients that they were made of.
+    trees: Option<(u64, BTreeSet<Pid>, BTreeMap<Pid, Role>)>,
     /// Whom the last sweep found.
     holders: BTreeSet<Key>,
     /// Files that suspects were seen to have open.
@@ -84,6 +86,7 @@ impl Processes {
             named: BTreeMap::new(),
             resting: BTreeSet::new(),
             looks: 0,
+            trees: None,
             holders: BTreeSet::new(),
             file_mounts: BTreeMap::new(),
         }
@@ -117,7 +120,7 @@ impl Processes {
             self.holders = holders.card_holders().collect();
         }
         let mut clients = self.clients(&look);
-        let mut roles = trees(&self.index, &clients);
+        let mut roles = self.roles(&clients);
         self.looks += 1;
         let is_turn_of_resting = look.is_full || self.looks.is_multiple_of(RESTING_EVERY);
         let resting = if is_turn_of_resting { BTreeSet::new() } else { std::mem::take(&mut self.resting) };
@@ -128,7 +131,7 @@ impl Processes {
                 self.index.read_anew(proc, pid);
             }
             clients = self.clients(&look);
-            roles = trees(&self.index, &clients);
+            roles = self.roles(&clients);
             samples = self.read_stats(proc, &roles, is_due, &look).0;
         }
         self.index.drop_seen();
@@ -155,6 +158,7 @@ impl Processes {
             Vec::new()
         };
         meter.book(Part::ControlGroups);
+        self.trees = Some((self.index.version(), clients, roles));
         ProcessTable {
             processes: samples,
             listed: Reading::Known(self.index.listed()),
@@ -235,6 +239,14 @@ impl Processes {
         let only_looks =
             |pid: Pid| index.row(pid).is_some_and(|row| row.is_ours && !index.ourselves().is_own(pid));
         clients.filter(is_there).map(|(pid, _)| pid).filter(|pid| !only_looks(*pid)).collect()
+    }
+
+    /// Returns the trees of the clients. Between two looks they seldom change.
+    fn roles(&mut self, clients: &BTreeSet<Pid>) -> BTreeMap<Pid, Role> {
+        match self.trees.take() {
+            Some((version, before, roles)) if version == self.index.version() && before == *clients => roles,
+            _ => trees(&self.index, clients),
+        }
     }
 
     /// Reads the stat files of all processes with a role. One that has ended is left out. Those that have the number of a
