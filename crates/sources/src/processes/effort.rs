@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use gpuwhy_model::process::Pid;
 
 use super::limits::{
-    OPEN_FILES_PER_LOOK, SHARE_MIN, THREADS_PER_LOOK, THREADS_PER_PARENT, THREADS_PER_PROCESS, WAITS_PER_LOOK,
+    OPEN_FILES_PER_LOOK, SHARE_MIN, STATUSES_PER_LOOK, THREADS_PER_LOOK, THREADS_PER_PARENT,
+    THREADS_PER_PROCESS, WAITS_PER_LOOK,
 };
 use super::suspicion::Attention;
 use super::tree::Role;
@@ -16,6 +17,8 @@ use super::tree::Role;
 pub(super) struct Effort {
     /// Processes of each tree whose place of waiting may still be read.
     waits: BTreeMap<Pid, usize>,
+    /// Children of each tree whose memory may still be read.
+    statuses: BTreeMap<Pid, usize>,
     /// Threads of each tree that may still be read.
     threads: BTreeMap<Pid, usize>,
     /// GPU processes that have children.
@@ -31,10 +34,12 @@ impl Effort {
         let with_threads: Vec<Pid> = with_threads.map(|(pid, _)| *pid).collect();
         let share = |all: usize, number: usize| (all / number.max(1)).max(SHARE_MIN);
         let waits_each = share(WAITS_PER_LOOK, suspects.len());
+        let statuses_each = share(STATUSES_PER_LOOK, suspects.len());
         let threads_each = share(THREADS_PER_LOOK, with_threads.len());
         let client_of = |role: &Role| if let Role::Descendant(client) = role { Some(*client) } else { None };
         Self {
             waits: suspects.keys().map(|pid| (*pid, waits_each)).collect(),
+            statuses: suspects.keys().map(|pid| (*pid, statuses_each)).collect(),
             threads: with_threads.into_iter().map(|pid| (pid, threads_each)).collect(),
             parents: roles.values().filter_map(client_of).collect(),
             open_files: OPEN_FILES_PER_LOOK,
@@ -43,11 +48,12 @@ impl Effort {
 
     /// Takes one place of waiting from a tree's share; false when there is none left.
     pub(super) fn takes_wait(&mut self, client: Pid) -> bool {
-        self.waits.get_mut(&client).is_some_and(|left| {
-            let takes = *left > 0;
-            *left = left.saturating_sub(1);
-            takes
-        })
+        takes_one(&mut self.waits, client)
+    }
+
+    /// Takes the memory of one child from a tree's share; false when there is none left.
+    pub(super) fn takes_status(&mut self, client: Pid) -> bool {
+        takes_one(&mut self.statuses, client)
     }
 
     /// Takes the threads of one process from its tree's share, and returns how many may be read.
@@ -60,6 +66,14 @@ impl Effort {
         *left -= taken;
         taken
     }
+}
+
+fn takes_one(shares: &mut BTreeMap<Pid, usize>, client: Pid) -> bool {
+    shares.get_mut(&client).is_some_and(|left| {
+        let takes = *left > 0;
+        *left = left.saturating_sub(1);
+        takes
+    })
 }
 
 #[cfg(test)]
@@ -87,5 +101,6 @@ mod tests {
         assert_eq!(many.takes_threads(Pid(2), Role::Client), 0);
         assert_eq!((0..9).filter(|_| many.takes_wait(Pid(2))).count(), 3);
         assert!(!many.takes_wait(Pid(70)), "no suspect");
+        assert_eq!((0..9).filter(|_| many.takes_status(Pid(2))).count(), 2);
     }
 }

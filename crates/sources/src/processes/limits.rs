@@ -23,6 +23,9 @@ pub(super) const OPEN_FILES_PER_LOOK: usize = 48;
 /// Control groups that are read at one look.
 pub(super) const CGROUPS_PER_LOOK: usize = 128;
 
+/// Children of GPU processes whose memory is read at one look, shared evenly by the trees in question.
+pub(super) const STATUSES_PER_LOOK: usize = 96;
+
 /// GPU processes whose libraries are read at one look.
 pub(super) const LIBRARIES_PER_LOOK: usize = 16;
 

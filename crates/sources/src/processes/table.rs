@@ -190,7 +190,12 @@ impl Processes {
             let may_look = look.people.may_see(self.descriptions.owner(sample.pid));
             let state = sample.state.known().copied();
             if look.is_full && look.counts {
-                read_counters(proc, sample, role);
+                sample.io = counters::io(proc, sample.pid);
+                sample.run_delay_ns = counters::run_delay(proc, sample.pid);
+            }
+            // The memory costs the most to read: that of clients always, of their children where it may matter.
+            if look.is_full && (role == Role::Client || effort.takes_status(client)) {
+                counters::write_status(proc, sample);
             }
             let is_named_in_full = look.is_full && role == Role::Client;
             let is_asked = is_named_in_full || effort.takes_wait(client);
@@ -368,15 +373,6 @@ fn block_delay(ticks: Option<u64>, is_counted: Option<bool>) -> Reading<u64> {
         return Reading::Unsupported;
     }
     Reading::Known(ticks)
-}
-
-/// Reads the counters whose growth is judged; memory only of clients, since it costs the most.
-fn read_counters(proc: &mut ProcRoot, sample: &mut ProcessSample, role: Role) {
-    sample.io = counters::io(proc, sample.pid);
-    sample.run_delay_ns = counters::run_delay(proc, sample.pid);
-    if role == Role::Client {
-        counters::write_status(proc, sample);
-    }
 }
 
 #[cfg(test)]

@@ -24,7 +24,7 @@ pub(super) fn text(report: &CostReport, words: &Words<'_>) -> String {
     };
     for part in Part::ALL {
         let parts = [calm.part(*part), full.part(*part)];
-        if parts.iter().flatten().all(|cost| cost.processor_ms < 0.001 && cost.files == 0) {
+        if parts.iter().flatten().all(|cost| cost.processor_ms < 0.05 && cost.files == 0) {
             continue;
         }
         let cells = |cost: Option<&PartCost>| match cost {
@@ -43,8 +43,8 @@ pub(super) fn text(report: &CostReport, words: &Words<'_>) -> String {
         lines.push(message::cost_memory(Arg::Bytes(own + child), Arg::Bytes(child), Arg::Bytes(own)));
     }
     lines.push(message::cost_ticks(report.calm_ticks));
-    let lines: String = lines.into_iter().map(|line| format!("{}\n", word(line))).collect();
-    format!("{}\n{lines}", table(&rows))
+    let lines: Vec<String> = lines.into_iter().map(word).collect();
+    format!("{}\n{}\n", table(&rows), lines.join("\n"))
 }
 
 fn figure(milliseconds: f64) -> String {

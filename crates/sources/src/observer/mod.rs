@@ -1,11 +1,12 @@
 //! Looking at the machine: one sample after another.
 
-use std::collections::BTreeMap;
+mod account;
+mod made;
+
 use std::os::unix::fs::MetadataExt;
 use std::time::Duration;
 
 use gpuwhy_formats::proc::{users, whole_number};
-use gpuwhy_model::process::Pid;
 use gpuwhy_model::reading::{Access, Reading};
 use gpuwhy_model::sample::{
     CardSample, KernelFact, KernelLine, MachineSample, NvmlSample, ProcessTable, Sample, Section,
@@ -23,6 +24,8 @@ use crate::other_cards::OtherCards;
 use crate::proc::ProcRoot;
 use crate::processes::{Holders, Ourselves, People, ProcessLook, Processes};
 use crate::roots::Roots;
+use account::does_not_add_up;
+use made::processes_made;
 
 /// A driver that starts slowly is waited for as long as this.
 const INIT_LIMIT: Duration = Duration::from_mins(1);
@@ -44,13 +47,6 @@ const INDEX_LASTS: Duration = Duration::from_mins(5);
 
 /// And after this time where nobody knows whether numbers may have been given away again.
 const INDEX_LASTS_UNSURE: Duration = Duration::from_secs(30);
-
-/// Numbers are given away in turn: before one is given away again, at least this part of all has been.
-const TURN_PART: u64 = 4;
-
-/// Memory of a card that nobody accounts for is looked into from here on: bytes, and hundredths of the card.
-const UNEXPLAINED_BYTES: u64 = 1 << 30;
-const UNEXPLAINED_PERCENT: u64 = 3;
 
 /// How much is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -321,27 +317,6 @@ impl Observer {
     }
 }
 
-/// How many processes and threads were made since boot, and how many numbers there are.
-#[derive(Debug, Clone, Copy)]
-struct Made {
-    number: u64,
-    numbers: u64,
-}
-
-impl Made {
-    /// Returns whether numbers may have been given away again since as many processes as `before` were made.
-    fn may_have_turned(self, before: Option<u64>) -> bool {
-        before.is_none_or(|before| self.number.saturating_sub(before) >= self.numbers / TURN_PART)
-    }
-}
-
-/// Reads how many numbers there are for the processes and threads that were made; none where the kernel does not say.
-fn processes_made(number: u64, roots: &Roots, buffer: &mut Vec<u8>) -> Option<Made> {
-    let most = roots.proc.join("sys/kernel/pid_max");
-    let numbers = read_and_parse(&most, buffer, Access::VisibleProcesses, whole_number).into_known()?;
-    Some(Made { number, numbers })
-}
-
 /// Returns how long a starting driver is waited for, by what the kernel log says.
 fn init_limit(lines: &Section<Vec<KernelLine>>) -> Duration {
     let is_fault = |line: &KernelLine| {
@@ -366,43 +341,11 @@ fn keeps_others_out(nvml: &Reading<NvmlSample>) -> bool {
     })
 }
 
-/// Returns whether the memory of some card is held by somebody whom the driver does not name.
-fn does_not_add_up(nvml: &Reading<NvmlSample>) -> bool {
-    let Some(nvml) = nvml.known() else {
-        // Nobody is named at all: with device files there may be holders.
-        return true;
-    };
-    nvml.cards.iter().any(|card| {
-        let Some(memory) = card.memory.known() else {
-            return !card.handle.is_known();
-        };
-        let Some(clients) = card.clients.known() else {
-            return memory.used.0 > UNEXPLAINED_BYTES;
-        };
-        let mut by_process: BTreeMap<Pid, u64> = BTreeMap::new();
-        for client in clients {
-            let Some(bytes) = client.memory.known() else {
-                // The driver names them without saying what they hold.
-                return false;
-            };
-            let held = by_process.entry(client.pid).or_default();
-            *held = (*held).max(bytes.0);
-        }
-        let explained: u64 = by_process.values().sum();
-        let tolerated = UNEXPLAINED_BYTES.max(memory.total.0 / 100 * UNEXPLAINED_PERCENT);
-        memory.used.0.saturating_sub(explained) > tolerated
-    })
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{INIT_LIMIT, INIT_LIMIT_AFTER_FAULT, Made, does_not_add_up, init_limit};
-    use gpuwhy_model::process::Pid;
-    use gpuwhy_model::reading::{Failure, Reading};
-    use gpuwhy_model::sample::{
-        CardClient, CardMemory, CardSample, ClientKind, KernelFact, KernelLine, NvmlSample, ReadTime, Section,
-    };
-    use gpuwhy_model::units::Bytes;
+    use super::{INIT_LIMIT, INIT_LIMIT_AFTER_FAULT, init_limit};
+    use gpuwhy_model::reading::Reading;
+    use gpuwhy_model::sample::{KernelFact, KernelLine, ReadTime, Section};
 
     #[test]
     fn a_fresh_fault_shortens_the_wait_for_the_driver() {
@@ -419,39 +362,5 @@ mod tests {
         assert_eq!(init_limit(&log(Some(KernelFact::ModuleRefused), 60)), INIT_LIMIT);
         assert_eq!(init_limit(&log(None, 60)), INIT_LIMIT);
         assert_eq!(init_limit(&Section::default()), INIT_LIMIT);
-    }
-
-    #[test]
-    fn numbers_are_not_given_away_again_before_their_turn() {
-        let made = Made { number: 50_000, numbers: 32_768 };
-        assert!(!made.may_have_turned(Some(49_000)));
-        assert!(made.may_have_turned(Some(40_000)));
-        assert!(made.may_have_turned(None));
-    }
-
-    #[test]
-    fn descriptors_are_swept_when_memory_does_not_add_up() {
-        let card = |used: u64, clients: Reading<Vec<CardClient>>| {
-            let memory = CardMemory { total: Bytes(80 << 30), used: Bytes(used), ..CardMemory::default() };
-            let card = CardSample {
-                memory: Reading::Known(memory),
-                clients,
-                handle: Reading::Known(()),
-                ..CardSample::default()
-            };
-            Reading::Known(NvmlSample { cards: vec![card], ..NvmlSample::default() })
-        };
-        let client = |bytes: u64, kind| CardClient {
-            pid: Pid(7),
-            kind,
-            memory: Reading::Known(Bytes(bytes)),
-            name: Reading::Unsupported,
-        };
-        let both = vec![client(30 << 30, ClientKind::Compute), client(30 << 30, ClientKind::Graphics)];
-        assert!(!does_not_add_up(&card(31 << 30, Reading::Known(both.clone()))));
-        assert!(does_not_add_up(&card(40 << 30, Reading::Known(both))));
-        assert!(does_not_add_up(&card(40 << 30, Reading::Unsupported)));
-        assert!(!does_not_add_up(&card(0, Reading::Known(Vec::new()))));
-        assert!(does_not_add_up(&Reading::Failed(Failure::NotReached)));
     }
 }
