@@ -94,7 +94,7 @@ fn a_healthy_card_says_all_that_it_can() {
     assert!(worked.activity.tensor_active.is_known() && worked.activity.dram_active.is_known());
     assert!(worked.pcie.to_card.is_known() && worked.pcie.to_card_bytes.is_known());
     assert!(worked.nvlink_traffic.sent_bytes.is_known(), "{:?}", worked.nvlink_traffic);
-    assert_eq!(card(&second, 1).activity.sm_active.known().unwrap().0.round(), 0.0);
+    assert!(card(&second, 1).activity.sm_active.known().unwrap().0 < 1.0);
     assert_eq!(
         (&worked.compute_capability, &worked.uuid, &worked.pcie.width_max),
         (&said.compute_capability, &said.uuid, &said.pcie.width_max)

@@ -4,7 +4,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::support::{TestBox, children_of_ours, descriptors_of_ours};
+use super::support::{TestBox, children_of, children_of_ours, descriptors_of, descriptors_of_ours};
 use gpuwhy_lab::client::{Client, Kernel};
 use gpuwhy_model::process::Pid;
 use gpuwhy_model::reading::{Failure, Reading};
@@ -260,7 +260,11 @@ fn a_child_that_dies_is_not_replaced() {
 
 #[test]
 fn many_sweeps_leave_nothing_behind() {
-    let test_box = TestBox::up(TWO_CARDS);
+    // Cards whose parts count, one of them in instances: the library keeps something for each.
+    let test_box = TestBox::up(
+        "[[card]]\nprofile = \"h100-sxm5-80gb\"\n[[card]]\nprofile = \"h100-sxm5-80gb\"\n\
+         mig = { enabled = true, instances = [\"1g.10gb\", \"2g.20gb\"] }\n",
+    );
     let _client = attach(&test_box, 0, GIB);
     let before = descriptors_of_ours();
     {
@@ -270,13 +274,16 @@ fn many_sweeps_leave_nothing_behind() {
             observer.sample(Depth::Full);
         }
         let open = descriptors_of_ours();
+        let child = children_of(std::process::id())[0];
+        let childs_open = descriptors_of(child);
         for tick in 0..200 {
             let depth = if tick % 20 == 0 { Depth::Full } else { Depth::Calm };
             assert!(observer.sample(depth).nvml.value.is_known());
         }
         // The thread that read arguments may have held one more a moment ago.
         assert!(descriptors_of_ours() <= open, "{} of {open}", descriptors_of_ours());
-        assert_eq!(children_of_ours(), 1);
+        assert_eq!(children_of(std::process::id()), [child]);
+        assert_eq!(descriptors_of(child), childs_open);
     }
     super::support::wait_for("the child is gone and its descriptors closed", || {
         children_of_ours() == 0 && descriptors_of_ours() <= before
@@ -293,8 +300,8 @@ fn a_killed_run_takes_its_child_along() {
         .spawn()
         .unwrap();
     let pid = run.id();
-    super::support::wait_for("the run has a child", || !super::support::children_of(pid).is_empty());
-    let child = super::support::children_of(pid)[0];
+    super::support::wait_for("the run has a child", || !children_of(pid).is_empty());
+    let child = children_of(pid)[0];
     run.kill().unwrap();
     run.wait().unwrap();
     super::support::wait_for("the child has ended too", || !super::support::is_alive(child));

@@ -130,5 +130,10 @@ pub(crate) fn is_alive(pid: u32) -> bool {
 
 /// Counts the open descriptors of this process.
 pub(crate) fn descriptors_of_ours() -> usize {
-    std::fs::read_dir("/proc/self/fd").unwrap().count()
+    descriptors_of(std::process::id())
+}
+
+/// Counts the open descriptors of a process.
+pub(crate) fn descriptors_of(pid: u32) -> usize {
+    std::fs::read_dir(format!("/proc/{pid}/fd")).unwrap().count()
 }
