@@ -104,6 +104,9 @@ fn begin(card: &Card, record: &CardRecord, started: Instant) -> Instant {
     record.temperature_c.set(body.temperature_c);
     record.clock_ratio.set(body.clock_ratio);
     record.power_w.set(card.profile.power.idle);
+    // The first sample began before the box came up.
+    let before_s = (started % POWER_PERIOD_NS) as f64 / 1e9;
+    record.sample_energy_j.set(card.profile.power.idle * before_s);
     record.reasons.store(Reasons::GPU_IDLE.mask(), Relaxed);
     started
 }

@@ -210,3 +210,12 @@ fn instances_do_not_share_their_time() {
     let ended = bench.state.clock().started + 1500 * MILLISECOND;
     assert_eq!([one.finished_at.load(Relaxed), two.finished_at.load(Relaxed)], [ended, ended]);
 }
+
+#[test]
+fn the_first_power_sample_is_a_whole_one() {
+    let bench = Bench::new();
+    bench.go_to(SECOND);
+    let milliwatts: Vec<u32> =
+        bench.record().power.newest_first().map(|sample| sample.milliwatts.load(Relaxed)).collect();
+    assert!(milliwatts.iter().all(|milliwatts| milliwatts.abs_diff(50_000) < 100), "{milliwatts:?}");
+}
