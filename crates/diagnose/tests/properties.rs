@@ -7,8 +7,8 @@ use gpuwhy_model::limits::Limits;
 use gpuwhy_model::process::{Pid, ProcessKey};
 use gpuwhy_model::reading::{Access, Failure, Reading};
 use gpuwhy_model::sample::{
-    CardMemory, ClientKind, KernelFact, KernelLine, PciDevice, PowerLimits, ProcessState, StuckCall,
-    TimedValue,
+    CardMemory, ClientKind, DeviceHolder, Fabric, FabricState, KernelFact, KernelLine, PciDevice,
+    PowerLimits, ProcessState, Service, StuckCall, TimedValue,
 };
 use gpuwhy_model::scene::{
     Card, Client, PcieTraffic, Process, Scene, StateShares, WaitChannel, Window, Workload,
@@ -46,7 +46,17 @@ fn percent_trend() -> impl Strategy<Value = Trend<Percent>> {
     vec(prop_oneof![Just(0.0), Just(100.0), 0.0..100.0_f64], 1..30).prop_map(trend)
 }
 
-fn client() -> impl Strategy<Value = Client> {
+/// What a client held, looked at every 20 s.
+fn held_over_time(bytes: &[u64]) -> Trend<Bytes> {
+    let series: Vec<TimedValue> = bytes
+        .iter()
+        .zip(0..)
+        .map(|(bytes, place)| TimedValue { time_us: place * 20_000_000, value: *bytes as f64 })
+        .collect();
+    Trend::of(&series).unwrap_or_default()
+}
+
+fn client() -> BoxedStrategy<Client> {
     let kind = prop_oneof![Just(ClientKind::Compute), Just(ClientKind::Graphics), Just(ClientKind::Mps)];
     (
         90_u32..110,
@@ -55,20 +65,60 @@ fn client() -> impl Strategy<Value = Client> {
         reading(percent_trend()),
         reading(0.0..2000.0_f64),
         any::<bool>(),
+        reading(vec(0_u64..90 << 30, 1..40)),
     )
-        .prop_map(|(pid, kind, bytes, sm, idle, seen_working)| Client {
+        .prop_map(|(pid, kind, bytes, sm, idle, seen_working, grown)| Client {
             pid: Pid(pid),
             kind,
+            memory_trend: grown.map(|values| held_over_time(&values)),
             memory: bytes.map(Bytes),
-            memory_trend: Reading::default(),
             name: Reading::Known("python3".to_owned()),
             sm,
             idle_for: idle.map(Seconds),
             seen_working,
         })
+        .boxed()
 }
 
-fn card(index: u32) -> impl Strategy<Value = Card> {
+/// A card with any settings.
+fn card(index: u32) -> BoxedStrategy<Card> {
+    let mode = prop_oneof![Just("default"), Just("exclusive_process"), Just("prohibited")];
+    let state = prop_oneof![
+        Just(FabricState::NotSupported),
+        Just(FabricState::NotStarted),
+        Just(FabricState::InProgress),
+        Just(FabricState::Completed)
+    ];
+    let fabric = (state, prop_oneof![Just(0_u32), Just(999)]).prop_map(|(state, status)| Fabric {
+        state,
+        status,
+        health: 0,
+    });
+    let window = (0_u64..2 << 30, 0_u64..2 << 30).prop_map(|(total, used)| CardMemory {
+        total: Bytes(total),
+        used: Bytes(used.min(total)),
+        ..CardMemory::default()
+    });
+    let switches =
+        (reading(any::<bool>()), reading(any::<bool>()), reading(any::<bool>()), reading(any::<bool>()));
+    (plain_card(index), reading(mode), reading(fabric), reading(window), switches)
+        .prop_map(
+            move |(card, mode, fabric, bar1, (mig_enabled, mig_pending, persistence, display_active))| Card {
+                minor: Reading::Known(index),
+                compute_mode: mode.map(str::to_owned),
+                fabric,
+                bar1,
+                mig_enabled,
+                mig_pending,
+                persistence,
+                display_active,
+                ..card
+            },
+        )
+        .boxed()
+}
+
+fn plain_card(index: u32) -> BoxedStrategy<Card> {
     let memory = (1_u64..90 << 30, 0.0..=1.0_f64).prop_map(|(total, share)| {
         #[expect(
             clippy::cast_possible_truncation,
@@ -98,8 +148,8 @@ fn card(index: u32) -> impl Strategy<Value = Card> {
         ),
         (reading(watts), reading(vec(client(), 0..4)), reading(0_u64..20 << 30), 0_u32..2),
     )
-        .prop_map(
-            move |((handle, memory, busy, idle, seen_working), (power, clients, unexplained, part))| Card {
+        .prop_map(move |((handle, memory, busy, idle, seen_working), (power, clients, unexplained, part))| {
+            Card {
                 index,
                 parent: (part == 1 && index > 0).then_some(0),
                 handle,
@@ -123,11 +173,12 @@ fn card(index: u32) -> impl Strategy<Value = Card> {
                 },
                 idle_for: idle.map(Seconds),
                 ..Card::default()
-            },
-        )
+            }
+        })
+        .boxed()
 }
 
-fn process(pid: u32) -> impl Strategy<Value = Process> {
+fn process(pid: u32) -> BoxedStrategy<Process> {
     let state = prop_oneof![
         Just(ProcessState::Running),
         Just(ProcessState::Sleeping),
@@ -167,6 +218,9 @@ fn process(pid: u32) -> impl Strategy<Value = Process> {
                 role: gpuwhy_knowledge::role(name),
                 name: name.to_owned(),
                 command: Reading::Known(CommandLine::masked(["python3", "train.py"])),
+                libraries: variable
+                    .clone()
+                    .map(|_| vec!["libcudart.so.13".to_owned(), "libtensorflow_cc.so.2".to_owned()]),
                 environment: variable.map(|variable| {
                     let number = (pid % 3).to_string();
                     let of_a_job =
@@ -192,6 +246,7 @@ fn process(pid: u32) -> impl Strategy<Value = Process> {
                 ..Process::default()
             }
         })
+        .boxed()
 }
 
 fn stuck_call() -> impl Strategy<Value = StuckCall> {
@@ -212,7 +267,54 @@ fn stuck_call() -> impl Strategy<Value = StuckCall> {
     })
 }
 
-fn scene() -> impl Strategy<Value = Scene> {
+/// A machine with any driver, services and holders around the cards.
+fn scene() -> BoxedStrategy<Scene> {
+    let codes = prop_oneof![Just(4_u32), Just(9), Just(17), Just(18), Just(999)];
+    let library = prop_oneof![
+        3 => Just(Reading::Known(())),
+        1 => codes.prop_map(|code| Reading::Failed(Failure::Nvml { call: "nvmlInit_v2".to_owned(), code })),
+    ];
+    let holders = vec((90_u32..110, 0_u32..4), 0..4).prop_map(|holders| {
+        let holder = |(pid, card): (u32, u32)| DeviceHolder {
+            pid: Pid(pid),
+            start_ticks: 1,
+            devices: vec![format!("/dev/nvidia{card}"), "/dev/nvidia-uvm".to_owned()],
+        };
+        holders.into_iter().map(holder).collect::<Vec<_>>()
+    });
+    let services = (reading(any::<bool>()), reading(any::<bool>())).prop_map(|(installed, running)| {
+        let named = |name: &str| Service {
+            name: name.to_owned(),
+            installed: installed.clone(),
+            running: running.clone(),
+            version: Reading::Known("570.124.06".to_owned()),
+        };
+        vec![named("nvidia-fabricmanager"), named("nvidia-persistenced")]
+    });
+    (
+        plain_scene(),
+        (library, reading(Just("docker".to_owned())), reading(holders), reading(services)),
+        (reading(0_u64..20_000), reading(0_u64..3), reading(Just("12.4".to_owned())), any::<bool>()),
+    )
+        .prop_map(|(mut scene, (library, container, holders, services), (init, switches, cuda, is_root))| {
+            scene.device_holders = holders;
+            let machine = &mut scene.machine;
+            machine.driver.library = library;
+            machine.driver.init_ms = init;
+            machine.driver.cuda_version = cuda;
+            machine.driver.module = Reading::Known("570.124.04".to_owned());
+            machine.driver.library_files = Reading::Known(vec!["libcuda.so.570.124.06".to_owned()]);
+            machine.container = container;
+            machine.device_files = Reading::Known(vec!["nvidia0".to_owned()]);
+            machine.services = services;
+            machine.nvswitches = switches;
+            machine.viewer.uid = Reading::Known(if is_root { 0 } else { 1000 });
+            scene
+        })
+        .boxed()
+}
+
+fn plain_scene() -> BoxedStrategy<Scene> {
     let cards = (0_u32..5).prop_flat_map(|number| (0..number).map(card).collect::<Vec<_>>());
     let processes = (90_u32..106).prop_flat_map(|end| (90..end).map(process).collect::<Vec<_>>());
     let xid = |pci_address: &str, number| {
@@ -258,6 +360,7 @@ fn scene() -> impl Strategy<Value = Scene> {
             });
             scene
         })
+        .boxed()
 }
 
 fn workloads(cards: &[Card], processes: &[Process]) -> Vec<Workload> {
