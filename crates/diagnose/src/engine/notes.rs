@@ -81,8 +81,7 @@ fn few_samples(scene: &Scene, limits: &Limits, findings: &mut Findings) {
 }
 
 fn undecided_cards(findings: &mut Findings) {
-    let has_answer =
-        findings.answers().any(|draft| draft.cause() != Cause::Undetermined);
+    let has_answer = findings.answers().any(|draft| draft.cause() != Cause::Undetermined);
     if !has_answer || findings.undecided.is_empty() {
         return;
     }
