@@ -3,7 +3,9 @@
 use gpuwhy_model::cause::Cause;
 
 use crate::rule::Rule;
-use crate::rules::{answers, communication, compute, container, hardware, heat, link, memory, software, starvation};
+use crate::rules::{
+    answers, communication, compute, container, hardware, heat, link, memory, software, starvation,
+};
 
 /// Every rule, in the order in which they run.
 pub static REGISTRY: &[&Rule] = &[

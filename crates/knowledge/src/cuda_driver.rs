@@ -32,7 +32,8 @@ pub fn cuda_drivers() -> &'static [CudaDriverFact] {
 
 /// Returns the oldest driver that runs programs of a version of CUDA; none for a version that the table does not know.
 pub fn oldest_driver_for(runtime: CudaRuntime) -> Option<&'static str> {
-    let of_family = cuda_drivers().iter().filter(|row| release(row).is_some_and(|one| one.0 == runtime.major));
+    let of_family =
+        cuda_drivers().iter().filter(|row| release(row).is_some_and(|one| one.0 == runtime.major));
     let mut fitting = of_family.filter(|row| {
         runtime.major >= FIRST_COMPATIBLE_FAMILY
             || runtime.minor.is_none_or(|minor| release(row).is_some_and(|one| one.1 == minor))

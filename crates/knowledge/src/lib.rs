@@ -4,6 +4,8 @@
 
 mod card;
 mod clock_reason;
+mod cuda_driver;
+mod library;
 mod link;
 mod nvml_error;
 mod owner;
@@ -16,7 +18,9 @@ mod xid;
 
 pub use card::{CardFact, card, cards};
 pub use clock_reason::{ClockReasonFact, clock_reason, clock_reasons};
-pub use link::{LinkFact, links, nvlink_bandwidth, pcie_bandwidth};
+pub use cuda_driver::{CudaDriverFact, cuda_drivers, is_enough, oldest_driver_for};
+pub use library::{CudaRuntime, GreedyFramework, cuda_driver, cuda_runtime, greedy_framework};
+pub use link::{LinkFact, links, nvlink_bandwidth, pcie_bandwidth, pcie_replays_per_minute};
 pub use nvml_error::{NvmlErrorFact, nvml_error, nvml_errors};
 pub use owner::{job_variables, owner};
 pub use process_name::{rank_variables, role, role_of, runs_scripts};

@@ -140,9 +140,9 @@ impl SceneFile {
             handle: Reading::Known(()),
             uuid: Reading::Known(format!("GPU-{index}")),
             name: Reading::Known(file.name.clone().unwrap_or_else(|| "NVIDIA A100".to_owned())),
-            bar1: file.bar1.map_or(Reading::Unsupported, |(total, used)| {
-                Reading::Known(memory_of(total, used))
-            }),
+            bar1: file
+                .bar1
+                .map_or(Reading::Unsupported, |(total, used)| Reading::Known(memory_of(total, used))),
             mig_enabled: file.mig.map_or(Reading::Unsupported, Reading::Known),
             mig_pending: file.mig_pending.map_or(Reading::Unsupported, Reading::Known),
             compute_mode: Reading::Known(file.compute_mode.clone().unwrap_or_else(|| "default".to_owned())),

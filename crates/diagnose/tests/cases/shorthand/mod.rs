@@ -1,8 +1,8 @@
 //! A scene in few words. What a case does not mention is healthy and was seen; `unseen` takes sights away.
 
 mod card;
-mod host;
 mod health;
+mod host;
 mod parts;
 mod process;
 mod values;

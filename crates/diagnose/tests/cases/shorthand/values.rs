@@ -29,7 +29,11 @@ pub(super) fn memory_trend(amounts: &[f64], span_s: f64) -> Reading<Trend<Bytes>
     }
     let at = |share: f64| {
         let place = share * (amounts.len() - 1) as f64;
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a place in a short list")]
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a place in a short list"
+        )]
         let (below, above) = (place.floor() as usize, place.ceil() as usize);
         amounts[below] + (amounts[above] - amounts[below]) * place.fract()
     };
