@@ -2,10 +2,18 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests outside of a test function")]
 
-use gpuwhy_formats::{kernel_log, nvidia_smi_xml, proc, recognise, recording};
+use gpuwhy_formats::{kernel_log, nvidia_smi_xml, proc, recognise, recording, sys};
 use gpuwhy_model::command_line::{CommandLine, masked_text};
 use gpuwhy_model::sample::{ReadTime, Sample};
 use proptest::prelude::*;
+
+/// A line or two of each file of the machine that has several fields.
+const MACHINE: &str = "Inter-| Receive\n face |bytes\n  eth0: 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16\n\
+    259 0 nvme0n1 1000 5 8000 700 20 1 160 30 2 650 730\npgmajfault 5\npswpin 2\nSome: 7 kB\nPss: 5 kB\n\
+    drm-driver:\txe\ndrm-client-id:\t99\ndrm-pdev:\t0000:03:00.0\ndrm-resident-vram0:\t524288 KiB\n\
+    drm-engine-rcs:\t98 ns\nTOTAL_ERR_COR 3\n 1: 0100007F:1F90 0100007F:D2A4 01 0:0 0:0 0 1000 0 7002 1\n\
+    7f00-7f10 r-xp 0 08:01 77 /usr/lib/libcuda.so.580.95.05\nFabric Manager version is : 535.104.12\n\
+    {\"MESSAGE\":\"NVRM: Xid (PCI:0000:65:00): 79\",\"__MONOTONIC_TIMESTAMP\":\"9\"}\n";
 
 const DOCUMENT: &str = r#"<?xml version="1.0" ?>
 <!DOCTYPE nvidia_smi_log SYSTEM "nvsmi_device_v13.dtd">
@@ -63,6 +71,23 @@ fn read_as_everything(bytes: &[u8]) {
     let _ = proc::users(bytes);
     let _ = proc::namespace_number(bytes);
     let _ = proc::hexadecimal(bytes);
+    let _ = proc::disks(bytes, |_| true);
+    let _ = proc::paging(bytes);
+    let _ = proc::interface_counters(bytes);
+    let _ = proc::connected_sockets(bytes);
+    let _ = proc::libraries(bytes);
+    let _ = proc::limit(bytes);
+    let _ = proc::limit_events(bytes);
+    let _ = proc::idle_file_pages(bytes);
+    let _ = proc::proportional_set(bytes);
+    let _ = sys::drm_client(bytes);
+    let _ = sys::port_rate(bytes);
+    let _ = sys::port_is_active(bytes);
+    let _ = sys::interface_speed(bytes);
+    let _ = sys::lane_speed(bytes);
+    let _ = sys::error_total(bytes);
+    let _ = gpuwhy_formats::fabric_manager_version(bytes);
+    let _ = kernel_log::journal_entry(bytes);
     for line in kernel_log::kmsg_records(bytes).flatten() {
         let _ = kernel_log::is_about_cards(&line.text);
         let _ = kernel_log::fact(&line.text);
@@ -97,6 +122,18 @@ proptest! {
     #[test]
     fn any_bytes_are_survived(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
         read_as_everything(&bytes);
+    }
+
+    #[test]
+    fn damaged_files_of_the_machine_are_survived(
+        start in 0..MACHINE.len(),
+        changes in prop::collection::vec((0..MACHINE.len(), any::<u8>()), 0..8),
+    ) {
+        let mut bytes = MACHINE.as_bytes().to_vec();
+        for (place, byte) in changes {
+            bytes[place] = byte;
+        }
+        read_as_everything(&bytes[start..]);
     }
 
     #[test]
