@@ -44,7 +44,7 @@ impl Against {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Trouble {
     /// Fewer lanes than there should be.
-    Narrow { width: u32, expected: u32, against: Against, all_alike: bool },
+    Narrow { width: u32, expected: u32, against: Against, all_alike: bool, is_alone: bool },
     /// A lower generation than it can have, under load.
     Slow { generation: u32, expected: u32, against: Against, is_one_look: bool },
     /// A slot of a lower generation than the card.
@@ -61,6 +61,17 @@ impl Trouble {
     /// Returns whether it is how somebody built the machine, and not a fault of one card's link.
     pub(super) const fn is_choice(self) -> bool {
         matches!(self, Self::Narrow { all_alike: true, .. } | Self::SlowSlot { all_alike: true, .. })
+    }
+
+    /// Returns whether it hurts only work that moves much over the link.
+    ///
+    /// Half of the lanes, on a card without its like beside it, is how many machines are built and how clouds hand out
+    /// their cards.
+    const fn hurts_only_traffic(self) -> bool {
+        match self {
+            Self::Narrow { width, expected, is_alone: true, .. } => width * 2 >= expected,
+            other => other.is_choice(),
+        }
     }
 
     pub(super) const fn is_error(self) -> bool {
@@ -109,10 +120,9 @@ pub(super) fn troubles(scene: &Scene, card: &Card, peers: &[&Card], limits: &Lim
     .into_iter()
     .flatten()
     .collect();
-    // How the board is built matters only to work that moves much over it.
     let moves_much = activity(card, limits) == Activity::Works
         && traffic_share(card).is_some_and(|share| share >= limits.pcie_traffic_share_notice);
-    troubles.retain(|trouble| !trouble.is_choice() || moves_much);
+    troubles.retain(|trouble| !trouble.hurts_only_traffic() || moves_much);
     troubles.sort_by_key(|trouble| trouble.is_choice());
     troubles
 }
@@ -121,8 +131,9 @@ fn narrow(card: &Card, others: &[&Card]) -> Option<Trouble> {
     let width = *card.pcie.width.known().filter(|width| **width > 0)?;
     let of_others: Vec<u32> = others.iter().filter_map(|other| other.pcie.width.known().copied()).collect();
     let all_alike = !of_others.is_empty() && of_others.iter().all(|other| *other == width);
+    let is_alone = of_others.is_empty();
     let trouble = |expected: u32, against: Against| {
-        (width < expected).then_some(Trouble::Narrow { width, expected, against, all_alike })
+        (width < expected).then_some(Trouble::Narrow { width, expected, against, all_alike, is_alone })
     };
     let by_peers = of_others.iter().max().and_then(|most| trouble(*most, Against::Peers));
     let by_slot = || card.pcie.width_max.known().and_then(|most| trouble(*most, Against::Slot));
