@@ -95,10 +95,14 @@ fn low(card: &Card, peers: Option<f64>, limits: &Limits) -> Option<Low> {
     {
         return Some(Low::RestingState(*state));
     }
-    let reasons = lasting_reasons(card);
+    if is_far_below && lasting_reasons(card).has(ClockReasons::APPLICATION_CLOCKS) {
+        return Some(Low::Set);
+    }
+    if is_held_back(card, limits) {
+        return None;
+    }
     if is_far_below {
-        let is_set = reasons.has(ClockReasons::APPLICATION_CLOCKS);
-        return Some(if is_set { Low::Set } else { Low::NoReason });
+        return Some(Low::NoReason);
     }
     peers.map(|peers| Low::BelowPeers { peers })
 }
@@ -125,11 +129,15 @@ fn has_another_reason(card: &Card, limits: &Limits) -> bool {
         &shares.hardware_thermal,
         &shares.power_brake,
     ];
-    // What no bit names may still be counted: the board's own limit, voltage.
-    let held_back = &card.violation_shares;
-    let held_back = [&held_back.power, &held_back.thermal, &held_back.board_limit, &held_back.reliability];
-    lasting_reasons(card).0 & REASONS != 0
-        || counted.into_iter().chain(held_back).any(|share| felt(share, limits).is_some())
+    lasting_reasons(card).0 & REASONS != 0 || counted.iter().any(|share| felt(share, limits).is_some())
+}
+
+/// Returns whether the card counts time for which something that no reason names held it back: the board's own limit,
+/// or its voltage, which is what usually ends the boost of `GeForce` cards.
+fn is_held_back(card: &Card, limits: &Limits) -> bool {
+    let shares = &card.violation_shares;
+    let shares = [&shares.power, &shares.thermal, &shares.board_limit, &shares.reliability];
+    shares.iter().any(|share| felt(share, limits).is_some())
 }
 
 fn judge(scene: &Scene, card: &Card, low: Low, limits: &Limits) -> Draft {
