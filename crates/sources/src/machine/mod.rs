@@ -46,8 +46,6 @@ const CARD_MODULES: &[&str] = &[
 #[derive(Debug, Default)]
 pub(crate) struct Machine {
     bus: Bus,
-    library_versions: Option<Reading<Vec<String>>>,
-    services: Option<Services>,
 }
 
 impl Machine {
@@ -65,13 +63,12 @@ impl Machine {
             let found = self.bus.look(&roots.sys, buffer);
             sample.pci_cards = found.cards;
             sample.nvswitches = found.nvswitches;
-            let versions = self.library_versions.get_or_insert_with(|| libraries::versions(roots));
-            sample.library_versions = versions.clone();
+            // An upgrade may come while we look, and is what tells the driver from its library.
+            sample.library_versions = libraries::versions(roots);
             let viewer = &sample.viewer;
             let sees_all = viewer.initial_pid_namespace != Reading::Known(false)
                 && viewer.hidden_processes != Reading::Known(true);
-            let services = self.services.get_or_insert_with(|| Services::read(roots));
-            sample.services = services.reading(running, sees_all);
+            sample.services = Services::read(roots).reading(running, sees_all);
         }
         section
     }

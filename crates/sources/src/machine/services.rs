@@ -88,7 +88,7 @@ impl RunningServices {
     }
 }
 
-/// What does not change while we look, read once.
+/// What files say of the services.
 #[derive(Debug)]
 pub(super) struct Services {
     installed: Vec<Reading<bool>>,

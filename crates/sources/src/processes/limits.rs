@@ -27,7 +27,7 @@ pub(super) const CGROUPS_PER_LOOK: usize = 128;
 pub(super) const STATUSES_PER_LOOK: usize = 96;
 
 /// GPU processes whose libraries are read at one look.
-pub(super) const LIBRARIES_PER_LOOK: usize = 16;
+pub(super) const LIBRARIES_PER_LOOK: usize = 8;
 
 /// What the pass over all processes has seen may be this old to be used for a look that stays alone.
 pub(super) const SEEN_LASTS: Duration = Duration::from_millis(500);
