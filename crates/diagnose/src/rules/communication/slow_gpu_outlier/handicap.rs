@@ -110,7 +110,8 @@ pub(super) fn handicaps(members: &[Member<'_>], limits: &Limits) -> Vec<Vec<Hand
             handicaps.push(Handicap::Memory(*lost));
         }
     }
-    for odd in high_power(members, limits) {
+    let with_equal_limits = if have_equal_limits(members) { high_power(members, limits) } else { Vec::new() };
+    for odd in with_equal_limits {
         let (own, others) = (Percent(odd.value * 100.0), Percent(odd.others * 100.0));
         all[odd.place].push(Handicap::Power { own, others });
     }
@@ -165,6 +166,14 @@ fn low(members: &[Member<'_>], least_share: f64, value: impl Fn(&Member<'_>) -> 
         _ => odd_ones_out(&values, least_share),
     };
     odd.into_iter().filter(OddOne::is_low).map(|odd| OddOne { place: known[odd.place].0, ..odd }).collect()
+}
+
+/// Returns whether all members have cards of one product at one power limit: else shares of it say little.
+fn have_equal_limits(members: &[Member<'_>]) -> bool {
+    let same = |one: &Member<'_>, other: &Member<'_>| {
+        one.card.name == other.card.name && one.card.power_limits.enforced == other.card.power_limits.enforced
+    };
+    members.windows(2).all(|pair| same(&pair[0], &pair[1]))
 }
 
 /// Returns the members that draw much more than the others, which spin.

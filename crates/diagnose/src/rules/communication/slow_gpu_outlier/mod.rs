@@ -128,8 +128,10 @@ fn judge(
     for handicap in &handicaps[suspect] {
         draft.agree(handicap.weight(), evidence(scene, slow.card, handicap));
     }
-    // Which step took how long, only the program knows.
-    draft.silent(1.0);
+    // Which step took how long, only the program knows; that one draws more may be how the work is divided.
+    let is_by_power_alone =
+        handicaps[suspect].iter().all(|handicap| matches!(handicap, Handicap::Power { .. }));
+    draft.silent(if is_by_power_alone { 3.0 } else { 1.0 });
     let names: Vec<&str> = handicaps[suspect].iter().map(Handicap::id).collect();
     draft.finding.detail.insert("member".to_owned(), slow.card.index.to_string());
     draft.finding.detail.insert("differs_in".to_owned(), names.join(","));

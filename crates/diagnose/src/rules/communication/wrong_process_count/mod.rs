@@ -94,11 +94,12 @@ fn judge_unused(scene: &Scene, job: &Job<'_>, promise: &Promise, limits: &Limits
     let mut draft = Draft::new(&RULE, run, group, cards, summary);
     let words = text::given(number, promise.variable);
     draft.agree(2.0, once(Signal::ProcessEnvironment, number, Unit::Count, Reader::ProcPid, words));
-    for index in &unused {
-        if let Some(trend) = scene.card(*index).and_then(|card| card.busy.known()) {
-            draft.agree(2.0 / unused.len() as f64, busy(scene, trend, None));
-            draft.rest_on(trend);
-        }
+    let idle = unused.iter().filter_map(|index| scene.card(*index)?.busy.known());
+    if let Some(busiest) = idle.max_by(|one, other| one.mean.0.total_cmp(&other.mean.0)) {
+        let mut evidence = busy(scene, busiest, None);
+        evidence.text = text::idle(busiest.mean);
+        draft.agree(2.0, evidence);
+        draft.rest_on(busiest);
     }
     let reader = reader(scene, Reader::Nvml);
     let words = text::left_alone(unused_names);

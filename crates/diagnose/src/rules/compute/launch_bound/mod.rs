@@ -11,7 +11,7 @@ use gpuwhy_model::units::{Percent, Unit};
 use gpuwhy_model::verdict::Impact;
 
 use crate::draft::Draft;
-use crate::evidence::{busy, normal, once, over, power, with_normal, zeros};
+use crate::evidence::{busy, normal, once, over, power, reader, with_normal, zeros};
 use crate::facts::cards::{Holder, holders_at_work, whole_cards, why_not_in_proc};
 use crate::facts::claims::by_others;
 use crate::facts::effort::{HollowCard, hollow, lost_share};
@@ -37,6 +37,8 @@ pub(crate) static RULE: Rule = Rule {
             Signal::PowerRatio,
             Signal::ThreadCpu,
             Signal::SmActive,
+            Signal::DramActive,
+            Signal::GpuMemoryBusy,
             Signal::NvLinkTraffic,
             Signal::PcieTraffic,
         ],
@@ -70,6 +72,11 @@ fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
         let sm_active = card.activity.sm_active.known();
         if sm_active.is_some_and(|active| active.mean.0 >= limits.half_multiprocessors_percent_min) {
             findings.rule_out(Signal::SmActive, Some(card.index));
+            continue;
+        }
+        let dram_active = card.activity.dram_active.known();
+        if dram_active.is_some_and(|active| active.mean.0 >= limits.dram_bound_percent_min) {
+            findings.rule_out(Signal::DramActive, Some(card.index));
             continue;
         }
         judge(scene, &hollow, &working, job_of(&jobs, &working), limits, findings);
@@ -116,12 +123,13 @@ fn judge(
     }
     let usual = normal(Comparison::AtLeast, limits.launch_power_share_max * 100.0);
     draft.agree(2.0, power(scene, hollow.card, hollow.effort.of_limit, usual));
-    let percent = Percent(hot.hottest * 100.0);
+    let percent = Percent(hot.hottest.min(1.0) * 100.0);
     let words = text::hot_thread(hot.name.as_str(), percent);
     let evidence = once(Signal::ThreadCpu, percent.0, Unit::Percent, Reader::ProcTask, words);
     let evidence = over(evidence, scene.window.samples, scene.window.span_s);
     draft.agree(3.0, with_normal(evidence, normal(Comparison::Less, limits.hot_thread_cores_min * 100.0)));
     weigh_activity(hollow, limits, &mut draft);
+    weigh_memory(scene, hollow, limits, &mut draft);
     weigh_job(hollow, job, limits, &mut draft);
     draft.finding.impact = Impact {
         gpu_seconds: scene.window.span_s * lost_share(&hollow.effort, limits),
@@ -154,6 +162,18 @@ fn weigh_activity(hollow: &HollowCard<'_>, limits: &Limits, draft: &mut Draft) {
             }
         }
     }
+}
+
+/// Weighs memory traffic: small kernels with rests between them leave the memory alone most of the time.
+fn weigh_memory(scene: &Scene, hollow: &HollowCard<'_>, limits: &Limits, draft: &mut Draft) {
+    let heavy = limits.memory_bound_busy_percent_min;
+    let Some(in_use) = hollow.card.memory_busy.known().filter(|in_use| in_use.mean.0 >= heavy) else {
+        return;
+    };
+    let words = text::memory_in_use(in_use.mean);
+    let reader = reader(scene, Reader::NvmlSamples);
+    let evidence = once(Signal::GpuMemoryBusy, in_use.mean.0, Unit::Percent, reader, words);
+    draft.contradict(2.0, over(evidence, in_use.n, in_use.span_s));
 }
 
 /// Weighs that a member of a job may wait for others instead, in a loop on the host and on the card.

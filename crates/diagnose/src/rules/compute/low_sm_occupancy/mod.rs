@@ -100,7 +100,12 @@ fn judge(
         findings.rule_out(Signal::ThreadCpu, Some(hollow.card.index));
         return;
     }
-    let mut draft = Draft::about_card(&RULE, hollow.card, text::summary());
+    let few = limits.few_multiprocessors_percent_max;
+    let summary = match active {
+        Some(active) if active.mean.0 >= few => text::summary_poor(),
+        _ => text::summary(),
+    };
+    let mut draft = Draft::about_card(&RULE, hollow.card, summary);
     let usual = normal(Comparison::Less, limits.saturated_busy_percent_min);
     draft.agree(1.5, busy(scene, hollow.busy, usual));
     draft.rest_on(hollow.busy);
@@ -110,6 +115,10 @@ fn judge(
         Some(active) => weigh_activity(active, limits, &mut draft),
         None if hollow.effort.above_idle > limits.few_multiprocessors_power_share_max => {
             findings.rule_out(Signal::PowerRatio, Some(hollow.card.index));
+            return;
+        }
+        None if is_memory_in_use(hollow, limits) => {
+            findings.rule_out(Signal::GpuMemoryBusy, Some(hollow.card.index));
             return;
         }
         None => weigh_signs(scene, hollow, working, limits, &mut draft),
@@ -130,6 +139,12 @@ fn judge(
     }
     let culprits = culprit::culprits(scene, working);
     findings.report(draft.culprits(culprits, culprit::pids(working)));
+}
+
+/// Returns whether a card's memory is in use most of the time: kernels on a few multiprocessors cannot do that.
+fn is_memory_in_use(hollow: &HollowCard<'_>, limits: &Limits) -> bool {
+    let in_use = hollow.card.memory_busy.known();
+    in_use.is_some_and(|in_use| in_use.mean.0 >= limits.memory_bound_busy_percent_min)
 }
 
 /// Weighs the card's own counter of multiprocessors with work.
