@@ -10,7 +10,8 @@ const PACKAGES: [&str; 4] = ["nvidia-ml-py==13.615.71", "gpustat==1.1.1", "nvito
 /// The version of all-smi, from the Rust registry.
 const ALL_SMI: &str = "0.22.0";
 /// What all-smi needs of Debian to be built.
-const ALL_SMI_NEEDS: [&str; 4] = ["protobuf-compiler", "libdrm-dev", "libssl-dev", "pkg-config"];
+const ALL_SMI_NEEDS: [&str; 5] =
+    ["protobuf-compiler", "libprotobuf-dev", "libdrm-dev", "libssl-dev", "pkg-config"];
 
 /// A program of the tools' own Python environment, which is made when it is absent.
 pub(crate) fn python_tool(name: &str) -> PathBuf {
@@ -101,6 +102,8 @@ pub(crate) fn all_smi() -> Result<PathBuf, String> {
     build.args(["install", "--quiet", "--locked", "--debug", "--version", ALL_SMI, "all-smi", "--root"]);
     build.arg(&folder).env("CARGO_TARGET_DIR", folder.join("build")).env("CARGO_PROFILE_DEV_DEBUG", "false");
     run(&mut build).map_err(|why| format!("all-smi cannot be built ({:?}): {why}", needed.err()))?;
+    // A gigabyte that nobody needs any more.
+    fs::remove_dir_all(folder.join("build")).unwrap();
     fs::write(complete, ALL_SMI).unwrap();
     Ok(program)
 }
