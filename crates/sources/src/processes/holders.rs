@@ -1,14 +1,19 @@
 //! Who has a device file of a card open: a sweep over the descriptors of all processes.
 
 use std::path::Path;
+use std::time::Duration;
 
 use gpuwhy_formats::proc::stat;
 use gpuwhy_model::process::Pid;
-use gpuwhy_model::reading::{Access, Reading};
+use gpuwhy_model::reading::{Access, Failure, Reading};
 use gpuwhy_model::sample::DeviceHolder;
 
 use super::index::Index;
+use crate::clock;
 use crate::proc::{ProcRoot, device_files};
+
+/// A sweep ends after this time: a machine with very many processes must not keep the answer back.
+const LIMIT: Duration = Duration::from_secs(2);
 
 /// What a sweep found.
 #[derive(Debug, Default)]
@@ -17,6 +22,8 @@ pub(crate) struct Holders {
     /// How many processes were looked into, and how many of them were closed to us.
     looked: usize,
     closed: usize,
+    /// Whether it ended before all were looked into.
+    is_cut: bool,
 }
 
 impl Holders {
@@ -25,7 +32,12 @@ impl Holders {
         // Names of descriptors are as their processes see them.
         let prefix = format!("{}/", dev.display());
         let mut holders = Self::default();
+        let begun = clock::awake();
         for row in index.rows() {
+            if clock::since(begun) > LIMIT {
+                holders.is_cut = true;
+                break;
+            }
             if !row.may_hold_cards() || Some(row.pid) == own_child {
                 continue;
             }
@@ -64,6 +76,10 @@ impl Holders {
     /// Returns the reading for a sample. A list with gaps would read as "nobody else", so an ordinary user gets none;
     /// to root a process in a hundred may be closed, such as the first one of a sandbox.
     pub(super) fn reading(self, is_root: bool) -> Reading<Vec<DeviceHolder>> {
+        if self.is_cut {
+            let after_ms = u64::try_from(LIMIT.as_millis()).unwrap_or(u64::MAX);
+            return Reading::Failed(Failure::TimedOut { call: "read /proc/PID/fd".to_owned(), after_ms });
+        }
         let tolerated = if is_root { self.looked / 100 + 1 } else { 0 };
         if self.closed > tolerated { Reading::Denied(Access::Root) } else { Reading::Known(self.found) }
     }
@@ -123,5 +139,7 @@ mod tests {
         assert!(!holders(1).reading(false).is_known());
         assert!(holders(1).reading(true).is_known());
         assert!(!holders(50).reading(true).is_known(), "root in a container without the right to trace");
+        let cut = Holders { is_cut: true, ..holders(0) };
+        assert!(!cut.reading(true).is_known(), "there was no time for all");
     }
 }
