@@ -1,5 +1,7 @@
 //! Members of a job that exchange with each other: who spins, who works, who rests.
 
+use std::collections::BTreeSet;
+
 use gpuwhy_model::limits::Limits;
 use gpuwhy_model::scene::{Card, Client, Process, Scene};
 
@@ -58,7 +60,8 @@ pub(crate) fn exchanging<'scene>(scene: &'scene Scene, limits: &Limits) -> Vec<E
         let is_alone = job.members.iter().all(|holder| {
             !holder.card.known_clients().iter().any(|client| !job.has(client.pid) && works(client))
         });
-        if members.len() == job.members.len() && is_alone {
+        let cards: BTreeSet<u32> = members.iter().map(|member| member.card.index).collect();
+        if members.len() == job.members.len() && cards.len() == members.len() && is_alone {
             found.push(Exchanging { job, members });
         }
     }
