@@ -3,6 +3,7 @@
 mod answer;
 mod hangs;
 mod ledger;
+mod peers;
 mod views;
 
 use anyhow::{Context as _, Result, ensure};
@@ -10,14 +11,20 @@ use anyhow::{Context as _, Result, ensure};
 use self::ledger::Ledger;
 use crate::scenarios::{self, Selection};
 use crate::tally::Tally;
-use crate::workspace::{Profile, Workspace, output_of};
-use crate::{bench, boxes, demo};
+use crate::workspace::{Profile, Workspace, output_of, succeed};
+use crate::{bench, boxes, demo, versus};
 
 /// Where the figures stand.
 const MEASURED: &str = "docs/measured.md";
 
 /// So many fresh draws.
-const DRAWS: usize = 120;
+const DRAWS: usize = 300;
+
+/// The test that is left out of the gate because it builds a large program first.
+const ALL_SMI: [&str; 8] = ["test", "-p", "gpuwhy-lab-nvml", "--test", "peers", "--", "--ignored", "all_smi"];
+
+/// One measurement: whether its bars hold, and its table.
+type Measure = fn(&Workspace) -> Result<(bool, String)>;
 
 /// A part of the full test that can be tried alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -26,6 +33,8 @@ pub(crate) enum Part {
     Hangs,
     /// Little can be seen, secrets are planted, a recording is all there is
     Views,
+    /// Other monitors on the same box show the same numbers
+    Peers,
 }
 
 /// Builds and tries one part.
@@ -39,6 +48,7 @@ pub(crate) fn run_part(workspace: &Workspace, part: Part) -> Result<Tally> {
     match part {
         Part::Hangs => hangs::run(workspace, &mut ledger),
         Part::Views => views::run(workspace, &mut ledger),
+        Part::Peers => peers::run(workspace, &mut ledger),
     }
     Ok(ledger.tally())
 }
@@ -62,23 +72,39 @@ pub(crate) fn run(workspace: &Workspace, so_far: Tally) -> Result<Tally> {
         ensure!(score.holds(), "{score}");
         Ok(score.to_string())
     });
-    let mut table = String::new();
-    ledger.judge("cost bars", || {
-        let (holds, drawn_table) = bench::once::run(workspace)?;
-        table = drawn_table;
-        ensure!(holds, "a bar is missed, see below");
-        Ok("all hold, see below".to_owned())
+    ledger.judge("nvsonar on the same boxes", || {
+        let standing =
+            versus::run(workspace, &Selection { seed: None, count: versus::once_each()?, only: None })?;
+        ensure!(standing.holds(), "{standing}");
+        Ok(standing.to_string())
     });
-    write_down(workspace, &ledger, &table)?;
+    ledger.judge("all-smi lists every card", || {
+        succeed(workspace.cargo().args(ALL_SMI))?;
+        Ok("unchanged".to_owned())
+    });
+    peers::run(workspace, &mut ledger);
+    let mut tables = String::new();
+    for (what, measure) in
+        [("cost of an answer", bench::once::run as Measure), ("cost of watching", bench::ticks::run)]
+    {
+        ledger.judge(what, || {
+            let (holds, table) = measure(workspace)?;
+            tables.push_str(&table);
+            tables.push('\n');
+            ensure!(holds, "a bar is missed, see below");
+            Ok("all bars hold, see below".to_owned())
+        });
+    }
+    write_down(workspace, &ledger, tables.trim_end())?;
     Ok(ledger.tally())
 }
 
-fn write_down(workspace: &Workspace, ledger: &Ledger, table: &str) -> Result<()> {
+fn write_down(workspace: &Workspace, ledger: &Ledger, tables: &str) -> Result<()> {
     let commit = output_of(workspace.command("git").args(["rev-parse", "--short=12", "HEAD"]))?;
     let date = jiff::Timestamp::now().strftime("%Y-%m-%d");
     let cores = std::thread::available_parallelism().context("cannot count the processors")?;
     let text = format!(
-        "# Measured\n\nBy `cargo xtask test --full` on {date}, commit {}, {cores} processors.\n\n{}\n## Cost\n\n```text\n{table}```\n",
+        "# Measured\n\nBy `cargo xtask test --full` on {date}, commit {}, {cores} processors.\n\n{}\n## Cost\n\n```text\n{tables}\n```\n",
         commit.trim(),
         ledger.as_markdown(),
     );
