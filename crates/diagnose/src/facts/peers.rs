@@ -81,13 +81,21 @@ impl<'scene> Job<'scene> {
         self.processes().iter().any(is_one_of_several) || self.has_exchange_threads()
     }
 
-    /// Returns whether its processes have threads of collective communication. A library of it is no sign: it is loaded
-    /// with the framework, used or not.
-    pub(crate) fn has_exchange_threads(&self) -> bool {
+    /// Returns whether its processes have threads of collective communication; none where threads were not read, and no
+    /// such one was seen. A library of it is no sign: it is loaded with the framework, used or not.
+    pub(crate) fn exchange_threads(&self) -> Option<bool> {
         let is_exchanging = |name: &str| gpuwhy_knowledge::role(name) == Some(ProcessRole::Communication);
-        self.processes().into_iter().any(|process| {
+        let processes = self.processes();
+        let has_one = processes.iter().any(|process| {
             process.threads.known().into_iter().flatten().any(|thread| is_exchanging(&thread.name))
-        })
+        });
+        let all_were_read = processes.iter().all(|process| process.threads.is_known());
+        if has_one { Some(true) } else { all_were_read.then_some(false) }
+    }
+
+    /// Returns whether its processes surely have threads of collective communication.
+    pub(crate) fn has_exchange_threads(&self) -> bool {
+        self.exchange_threads() == Some(true)
     }
 
     /// Returns whether a process is one of its members.

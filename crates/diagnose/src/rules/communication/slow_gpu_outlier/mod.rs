@@ -72,7 +72,7 @@ fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
             continue;
         }
         if members.len() > 1 {
-            judge(scene, members, exchanging.job.has_exchange_threads(), limits, findings);
+            judge(scene, members, exchanging.job.exchange_threads(), limits, findings);
         }
         if exchanging.job.spans_nodes() == Some(true) {
             judge_elsewhere(scene, &exchanging, limits, findings);
@@ -84,7 +84,7 @@ fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
 fn judge(
     scene: &Scene,
     members: &[Member<'_>],
-    has_exchange_threads: bool,
+    exchange_threads: Option<bool>,
     limits: &Limits,
     findings: &mut Findings,
 ) {
@@ -101,7 +101,8 @@ fn judge(
         members.iter().copied().filter(|member| member.card.index != slow.card.index).collect();
     let all_are_ready = others.iter().all(|member| is_ready(member, limits));
     let all_wait = others.iter().all(|member| waits(member, limits));
-    let is_felt = all_wait || has_exchange_threads && handicaps[suspect].iter().any(Handicap::slows_kernels);
+    let is_felt =
+        all_wait || exchange_threads != Some(false) && handicaps[suspect].iter().any(Handicap::slows_kernels);
     if others.is_empty() || !all_are_ready || !is_felt {
         findings.rule_out(Signal::PowerRatio, Some(slow.card.index));
         return;
@@ -123,7 +124,8 @@ fn judge(
         let words = text::others_wait(others.len());
         draft.agree(1.0, once(Signal::Peers, others.len(), Unit::Count, Reader::Nvml, words));
     } else {
-        draft.silent(1.5);
+        // By its variables the job exchanges; its threads would make that sure.
+        draft.silent(if exchange_threads == Some(true) { 1.5 } else { 2.5 });
     }
     for handicap in &handicaps[suspect] {
         draft.agree(handicap.weight(), evidence(scene, slow.card, handicap));
