@@ -348,3 +348,18 @@ fn cards_that_sleep_are_waited_for_before_the_window() {
     assert_eq!(card(&sample, 1).handle, Reading::Known(()));
     assert!(sample.stuck_calls.is_empty());
 }
+
+#[test]
+fn a_card_that_never_wakes_is_named_after_the_time_that_waking_takes() {
+    let hangs = "[[fault]]\nfunction = \"nvmlDeviceGetHandleByIndex\"\ncard = 1\nhang = \"sleep\"\n";
+    let test_box = TestBox::up(&format!("{TWO_H100}{hangs}"));
+    let mut observer = test_box.observer();
+    let begun = Instant::now();
+    let sample = observer.sample(Depth::Full);
+    assert!((10.0..13.0).contains(&begun.elapsed().as_secs_f64()), "{:?}", begun.elapsed());
+    let stuck = &sample.stuck_calls[0];
+    assert_eq!((stuck.call.as_deref(), stuck.card), (Some("nvmlDeviceGetHandleByIndex_v2"), Some(1)));
+    assert!(stuck.for_s >= 10.0 && !stuck.may_be_waking && !stuck.has_returned, "{stuck:?}");
+    assert!(matches!(sample.nvml.value, Reading::Failed(Failure::TimedOut { .. })));
+    assert!(sample.host.value.is_known());
+}

@@ -173,6 +173,7 @@ fn calls_that_crawl_are_no_sign_of_a_driver_that_answers() {
     let sample = observer.sample(Depth::Full);
     let crawls = &sample.stuck_calls[0];
     assert_eq!(crawls.call.as_deref(), Some("nvmlDeviceGetPowerUsage"));
+    assert!(crawls.has_returned, "each call comes back: {crawls:?}");
     assert!((1.0..3.0).contains(&crawls.for_s) && !crawls.survived_kill, "{crawls:?}");
     assert!(sample.nvml.value.is_known(), "what came stays");
 }
