@@ -20,6 +20,7 @@ mod protocol;
 mod raw;
 mod remembered;
 mod spawn;
+mod stuck;
 mod survivor;
 mod sweep;
 mod watch;

@@ -3,6 +3,7 @@
 //! Drivers write all ones where a value is not available, and broken ones write anything. What a card cannot have
 //! becomes a reason here, at the one place where numbers of the library become readings.
 
+mod fields;
 mod health;
 mod link;
 
@@ -13,6 +14,7 @@ use gpuwhy_model::reading::{Failure, Reading};
 use gpuwhy_model::sample::{CardMemory, NvmlSample, TimedValue};
 use gpuwhy_model::units::{Bytes, BytesPerSecond, Celsius, Joules, Megahertz, Percent, Watts};
 
+pub(super) use fields::{degrees_field, kibibytes, measured_rate, measured_share, power_limit_field};
 pub(super) use health::{fan_count, inforom, memory_heat, pages, rows, spare_rows, turns};
 pub(super) use link::{fabric, nvlink_version, path, peer_to_peer, remote};
 
@@ -177,59 +179,6 @@ pub(super) fn events(reading: Reading<u64>) -> Reading<u64> {
     within(reading, 0..=EVENTS_MAX)
 }
 
-/// From kibibytes ever moved.
-pub(super) fn kibibytes(reading: Reading<f64>) -> Reading<u64> {
-    counter(reading)
-        .and_then(|kibibytes| within(Reading::Known(kibibytes), 0..=EVENTS_MAX >> 10))
-        .map(|kibibytes| kibibytes << 10)
-}
-
-/// From a field in milliwatts; with a limit of nothing a card could not run.
-pub(super) fn power_limit_field(reading: Reading<f64>) -> Reading<Watts> {
-    counter(reading).and_then(|milliwatts| {
-        let milliwatts = u32::try_from(milliwatts);
-        milliwatts.map_or_else(
-            |error| implausible(error.to_string()),
-            |milliwatts| power_limit(Reading::Known(milliwatts)),
-        )
-    })
-}
-
-/// A temperature, or a distance between two, in a field.
-pub(super) fn degrees_field(reading: Reading<f64>) -> Reading<Celsius> {
-    reading.and_then(|degrees| {
-        if degrees >= f64::from(i32::MAX) {
-            Reading::Unsupported
-        } else if (-250.0..=250.0).contains(&degrees) {
-            Reading::Known(Celsius(degrees))
-        } else {
-            implausible(degrees.to_string())
-        }
-    })
-}
-
-/// A measured share of time or of a peak, which may be a little above the whole.
-pub(super) fn measured_share(reading: Reading<f64>) -> Reading<Percent> {
-    reading.and_then(|percent| {
-        if (0.0..=101.0).contains(&percent) {
-            Reading::Known(Percent(percent.min(100.0)))
-        } else {
-            implausible(percent.to_string())
-        }
-    })
-}
-
-/// From measured mebibytes per second.
-pub(super) fn measured_rate(reading: Reading<f64>) -> Reading<BytesPerSecond> {
-    reading.and_then(|mebibytes| {
-        if (0.0..=2_000_000.0).contains(&mebibytes) {
-            Reading::Known(BytesPerSecond(mebibytes * 1_048_576.0))
-        } else {
-            implausible(mebibytes.to_string())
-        }
-    })
-}
-
 /// As `9.0`.
 pub(super) fn compute_capability(reading: Reading<(i32, i32)>) -> Reading<String> {
     reading.and_then(|(major, minor)| {
@@ -338,33 +287,12 @@ mod tests {
     }
 
     #[test]
-    fn fields_are_numbers_of_any_type() {
-        assert_eq!(degrees_field(Reading::Known(-8.0)), Reading::Known(Celsius(-8.0)));
-        assert_eq!(degrees_field(Reading::Known(f64::from(u32::MAX))), Reading::Unsupported);
-        assert!(is_refused(&degrees_field(Reading::Known(f64::NAN))));
-        assert_eq!(power_limit_field(Reading::Known(350_000.0)), Reading::Known(Watts(350.0)));
-        assert_eq!(power_limit_field(Reading::Known(f64::from(u32::MAX))), Reading::Unsupported);
-        assert!(is_refused(&power_limit_field(Reading::Known(0.0))));
-        assert_eq!(kibibytes(Reading::Known(3.0)), Reading::Known(3072));
-        assert!(is_refused(&kibibytes(Reading::Known(9e18))));
+    fn what_no_card_can_have_is_refused() {
         assert_eq!(events(Reading::Known(u64::MAX)), Reading::Unsupported);
         assert!(is_refused(&events(Reading::Known(u64::MAX - 1))));
-    }
-
-    #[test]
-    fn measured_shares_end_at_the_whole() {
-        assert_eq!(measured_share(Reading::Known(100.4)), Reading::Known(Percent(100.0)));
-        assert!(is_refused(&measured_share(Reading::Known(130.0))));
-        assert!(is_refused(&measured_share(Reading::Known(f64::NAN))));
-        assert_eq!(measured_rate(Reading::Known(1.0)), Reading::Known(BytesPerSecond(1_048_576.0)));
-        assert!(is_refused(&measured_rate(Reading::Known(-1.0))));
         assert_eq!(compute_capability(Reading::Known((9, 0))), Reading::Known("9.0".to_owned()));
         assert!(is_refused(&compute_capability(Reading::Known((0, 0)))));
         assert_eq!((xid(79), xid(1 << 40)), (Some(79), None));
-    }
-
-    #[test]
-    fn what_no_card_can_have_is_refused() {
         assert!(is_refused(&percent(Reading::Known(101))));
         assert!(is_refused(&power(Reading::Known(u32::MAX - 1))));
         assert!(is_refused(&power_limit(Reading::Known(0))), "shares of it are judged");
