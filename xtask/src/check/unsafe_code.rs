@@ -9,7 +9,10 @@ use crate::workspace::Workspace;
 const ALLOWED: &[(&str, &str)] = &[
     ("crates/sources/src/nvml/raw", "calls the driver's C library"),
     ("crates/sources/src/nvml/descriptors.rs", "closes descriptors that the child has inherited"),
-    ("crates/lab/src/place/namespace.rs", "leaves the namespaces of the machine and forks into one of its own"),
+    (
+        "crates/lab/src/place/namespace.rs",
+        "leaves the namespaces of the machine and forks into one of its own",
+    ),
     ("crates/lab/src/stand_in/library.rs", "calls the library of the box as a program does"),
     ("crates/lab/src/state/lock.rs", "locks open file descriptions"),
     ("crates/lab/src/state/map.rs", "maps memory that processes of a box share"),
@@ -50,9 +53,17 @@ pub(super) fn misplaced(workspace: &Workspace) -> Result<Vec<String>> {
     Ok(wrong)
 }
 
-/// Returns whether a source has an attribute about the lint that denies `unsafe`.
+/// Returns whether a source has an attribute about the lint that denies `unsafe`, on one line or on several.
 fn lifts_denial(source: &str) -> bool {
-    source.lines().map(str::trim_start).any(|line| line.starts_with('#') && line.contains("(unsafe_code"))
+    let mut lines = source.lines().map(str::trim_start).peekable();
+    while let Some(line) = lines.next() {
+        let goes_on = line.starts_with('#') && line.trim_end().ends_with('(');
+        let is_named_next = goes_on && lines.peek().is_some_and(|next| next.starts_with("unsafe_code"));
+        if is_named_next || line.starts_with('#') && line.contains("(unsafe_code") {
+            return true;
+        }
+    }
+    false
 }
 
 #[cfg(test)]
@@ -63,6 +74,8 @@ mod tests {
     fn code_is_told_from_words() {
         assert!(lifts_denial("#![expect(unsafe_code, reason = \"x\")]"));
         assert!(lifts_denial("    #[allow(unsafe_code)]"));
+        assert!(lifts_denial("#![expect(\n    unsafe_code,\n    reason = \"x\"\n)]"));
+        assert!(!lifts_denial("#![expect(\n    dead_code,\n    reason = \"x\"\n)]"));
         assert!(!lifts_denial("// lifts #[expect(unsafe_code)]"));
         assert!(!lifts_denial("let is_unsafe = true;"));
     }

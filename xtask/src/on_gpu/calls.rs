@@ -27,7 +27,7 @@ enum Shape {
     Choice(c_uint),
     /// Room for a text, and its length.
     Text,
-    /// A place for a structure that begins with its version word (size and form).
+    /// A place for a structure that begins with its version word: its form in the upper byte, its size in the others.
     Versioned(u32),
 }
 
@@ -41,7 +41,7 @@ const CALLS: &[(&str, Shape)] = &[
     ("nvmlDeviceGetMinorNumber", Shape::Value),
     ("nvmlDeviceGetPciInfo_v3", Shape::Value),
     ("nvmlDeviceGetMemoryInfo", Shape::Value),
-    ("nvmlDeviceGetMemoryInfo_v2", Shape::Versioned(40 | 2 << 24)),
+    ("nvmlDeviceGetMemoryInfo_v2", Shape::Versioned(0x0200_0028)),
     ("nvmlDeviceGetBAR1MemoryInfo", Shape::Value),
     ("nvmlDeviceGetUtilizationRates", Shape::Value),
     ("nvmlDeviceGetPowerUsage", Shape::Value),
@@ -51,7 +51,7 @@ const CALLS: &[(&str, Shape)] = &[
     ("nvmlDeviceGetTotalEnergyConsumption", Shape::Value),
     ("nvmlDeviceGetTemperature", Shape::Choice(0)),
     ("nvmlDeviceGetTemperatureThreshold", Shape::Choice(1)),
-    ("nvmlDeviceGetMarginTemperature", Shape::Versioned(8 | 1 << 24)),
+    ("nvmlDeviceGetMarginTemperature", Shape::Versioned(0x0100_0008)),
     ("nvmlDeviceGetFanSpeed", Shape::Value),
     ("nvmlDeviceGetClockInfo", Shape::Choice(1)),
     ("nvmlDeviceGetMaxClockInfo", Shape::Choice(1)),

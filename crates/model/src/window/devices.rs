@@ -39,8 +39,7 @@ fn disk_over_window(newest: &DiskSample, looks: &[(ReadTime, &DiskSample)]) -> D
 
 /// Returns the network links of the newest list, by name.
 pub(super) fn interfaces(samples: &[Sample]) -> Reading<Vec<Interface>> {
-    let list =
-        newest(samples, |sample| sample.host.value.as_ref().and_then(|host| host.interfaces.as_ref()));
+    let list = newest(samples, |sample| sample.host.value.as_ref().and_then(|host| host.interfaces.as_ref()));
     let mut looks: BTreeMap<&str, Vec<(ReadTime, &InterfaceSample)>> = BTreeMap::new();
     for sample in samples {
         let interfaces = sample.host.value.known().and_then(|host| host.interfaces.known());

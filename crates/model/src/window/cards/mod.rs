@@ -5,7 +5,6 @@ mod link;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::window::series::{Growth, growth, newest_of};
 use crate::process::Pid;
 use crate::reading::{Absence, Failure, Reading};
 use crate::sample::{
@@ -14,6 +13,7 @@ use crate::sample::{
 use crate::scene::{Card, Client, ReasonShares};
 use crate::trend::Trend;
 use crate::units::{Bytes, BytesPerSecond, Percent, Quantity, Seconds, Share, Watts};
+use crate::window::series::{Growth, growth, newest_of};
 
 /// At least this much of what the driver's buffers hold is judged, in seconds, however short the look was.
 const SHORTEST_JUDGED_S: f64 = 5.0;
@@ -36,9 +36,17 @@ pub(super) fn cards(samples: &[Sample]) -> Vec<Card> {
             // Instances share their card's index space; their UUID tells them apart.
             let instance = card.parent.map_or_else(String::new, |_| instance_name(card));
             looks
-                .entry((card.vendor != Vendor::Nvidia, card.parent.unwrap_or(card.index), card.parent, instance))
+                .entry((
+                    card.vendor != Vendor::Nvidia,
+                    card.parent.unwrap_or(card.index),
+                    card.parent,
+                    instance,
+                ))
                 .or_default()
-                .push((if card.vendor == Vendor::Nvidia { sample.nvml.read } else { sample.other_cards.read }, card));
+                .push((
+                    if card.vendor == Vendor::Nvidia { sample.nvml.read } else { sample.other_cards.read },
+                    card,
+                ));
         }
     }
     let span = Span { start_us: micros(&first.taken), end_us: micros(&last.taken) };
@@ -197,8 +205,7 @@ fn counted(looks: &[Look<'_>], pick: fn(&CardSample) -> &Reading<u64>) -> Readin
 
 /// Returns the rate that a counter of bytes makes.
 fn rate(looks: &[Look<'_>], pick: fn(&CardSample) -> &Reading<u64>) -> Reading<BytesPerSecond> {
-    growth(points(looks, |card| pick(card).as_ref().copied()))
-        .map(|bytes| BytesPerSecond(bytes.per_second()))
+    growth(points(looks, |card| pick(card).as_ref().copied())).map(|bytes| BytesPerSecond(bytes.per_second()))
 }
 
 fn newest<'looks, T: Clone + 'looks>(
@@ -300,8 +307,7 @@ fn reasons_seen(looks: &[Look<'_>]) -> Reading<ClockReasons> {
 fn lasting_reasons(looks: &[Look<'_>]) -> Reading<ClockReasons> {
     let seen: Vec<u64> =
         looks.iter().filter_map(|(_, card)| card.clock_reasons.known()).map(|reasons| reasons.0).collect();
-    let is_lasting =
-        |bit: &u64| seen.iter().filter(|reasons| *reasons & bit != 0).count() * 2 > seen.len();
+    let is_lasting = |bit: &u64| seen.iter().filter(|reasons| *reasons & bit != 0).count() * 2 > seen.len();
     let lasting = (0..u64::BITS).map(|place| 1 << place).filter(is_lasting).fold(0, |bits, bit| bits | bit);
     newest(looks, |card| &card.clock_reasons).map(|_| ClockReasons(lasting))
 }
