@@ -117,8 +117,7 @@ fn working_state(scene: &Scene, card: &Card, holders: &[Holder<'_>], limits: &Li
     }
     let team = Team::of(scene, holders)?;
     // With loaders there is more to ask: what does the card wait for, if not for them?
-    let is_simple =
-        team.kind == LoaderKind::MainThread && team.looks() > 0 && !team.has_own_background;
+    let is_simple = team.kind == LoaderKind::MainThread && team.looks() > 0 && !team.has_own_background;
     let is_calm = team.mean(|loader| loader.waiting.occupied()) < limits.loader_idle_share_max;
     // A hot thread in the program itself may be what holds the card back.
     let is_hot = team
