@@ -57,7 +57,7 @@ text = "NVRM: Xid (PCI:0000:07:00): 119, pid=4711, name=nvidia-smi, Timeout afte
 
 const SLOW_START: &str = r#"
 name = "slow-start"
-board = { driver = { init_ms = 20000, persistence = false }, card = [{ profile = "a100-sxm4-80gb", count = 2 }] }
+board = { driver = { init_ms = 20000 }, card = [{ profile = "a100-sxm4-80gb", count = 2 }] }
 "#;
 
 /// Tries every kind of hang.
