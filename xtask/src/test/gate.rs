@@ -65,15 +65,19 @@ fn fixed_draws() -> Result<BTreeMap<String, Vec<u64>>> {
 
 #[cfg(test)]
 mod tests {
+    use gpuwhy_lab::scenario::Template;
+
     use super::fixed_draws;
     use crate::scenarios::named;
 
     #[test]
-    fn every_scenario_has_a_fixed_draw() {
+    fn every_planted_cause_has_a_fixed_draw() {
         let draws = fixed_draws().unwrap();
-        for template in gpuwhy_lab::scenario::catalogue().unwrap() {
-            let seeds = draws.get(template.name());
-            assert!(seeds.is_some_and(|seeds| !seeds.is_empty()), "{} is not in the gate", template.name());
+        // Variants, near misses and pairs turn up in fresh draws; one that fails is added to the list.
+        let templates = gpuwhy_lab::scenario::catalogue().unwrap();
+        for name in templates.iter().map(Template::name).filter(|name| !name.contains('.')) {
+            let seeds = draws.get(name);
+            assert!(seeds.is_some_and(|seeds| !seeds.is_empty()), "{name} is not in the gate");
         }
     }
 
