@@ -73,11 +73,12 @@ fn a_frozen_run_survives_its_own_death() {
     let text = format!("{TWO_CARDS}{MEMBER}{work}{store}");
     let kept = start(&directory, &text);
     let pid = figures(&directory, &plan(&text))[0].processes[0].identity.pid;
-    wait_for("the other threads are gone", || {
-        fs::read_dir(format!("/proc/{pid}/task")).is_ok_and(|threads| threads.count() == 1)
+    wait_for("it is blocked in the kernel, and its other threads are gone", || {
+        let threads = fs::read_dir(format!("/proc/{pid}/task"));
+        let status = fs::read_to_string(format!("/proc/{pid}/status"));
+        threads.is_ok_and(|threads| threads.count() == 1)
+            && status.is_ok_and(|status| status.contains("State:\tD"))
     });
-    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
-    assert!(status.contains("State:\tD"), "{status}");
     stop(&directory, kept);
     assert!(!Path::new(&format!("/proc/{pid}/exe")).exists());
 }

@@ -5,6 +5,7 @@ use gpuwhy_model::cause::Cause;
 use gpuwhy_model::evidence::Comparison;
 use gpuwhy_model::limits::Limits;
 use gpuwhy_model::reading::Absence;
+use gpuwhy_model::sample::ClientKind;
 use gpuwhy_model::scene::{Card, Scene};
 use gpuwhy_model::signal::{Reader, Signal};
 use gpuwhy_model::units::Unit;
@@ -40,6 +41,9 @@ pub(crate) static RULE: Rule = Rule {
     },
     check,
 };
+
+/// A driver and a display keep up to this much for themselves, which no list names.
+const HIDDEN_BYTES_MIN: u64 = 400 << 20;
 
 /// What a card without a finding does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -103,6 +107,14 @@ fn rests_between_work(holders: &[Holder<'_>], limits: &Limits) -> bool {
         })
 }
 
+/// Returns whether everybody on a card only draws, and holds what is used of it.
+fn is_drawn_on(card: &Card) -> bool {
+    let clients = card.known_clients();
+    let all_draw = !clients.is_empty() && clients.iter().all(|client| client.kind == ClientKind::Graphics);
+    let none_is_hidden = card.unexplained.known().is_some_and(|bytes| bytes.0 < HIDDEN_BYTES_MIN);
+    all_draw && none_is_hidden
+}
+
 /// Judges a card that works and that no rule found anything about.
 fn working_state(scene: &Scene, card: &Card, holders: &[Holder<'_>], limits: &Limits) -> Option<Healthy> {
     let ratio = card.power_ratio().into_known();
@@ -110,6 +122,10 @@ fn working_state(scene: &Scene, card: &Card, holders: &[Holder<'_>], limits: &Li
     if is_busy {
         // Busy at little power may be waiting inside a kernel.
         return ratio.filter(|ratio| *ratio >= limits.false_busy_power_share_max).map(|_| Healthy::Works);
+    }
+    if holders.is_empty() && is_drawn_on(card) {
+        // A desktop keeps its card a little busy.
+        return Some(Healthy::LightlyUsed);
     }
     if holders.iter().any(|holder| holder.process.is_none()) {
         // Partly busy for a reason that cannot be seen.
