@@ -17,6 +17,8 @@ use crate::place::store::SILENT_FILE;
 
 const KERNEL: Duration = Duration::from_millis(40);
 const LOOK_EVERY: Duration = Duration::from_millis(10);
+/// Many sleeps of the kernel cannot be interrupted for a moment; only the one on the store lasts through so many looks.
+const BLOCKED_LOOKS: u32 = 30;
 
 /// Works as the launcher, and is killed once the rank holds the card.
 pub(super) fn start(actor: &Actor, frozen: &Frozen) -> Result<(), WorkError> {
@@ -55,8 +57,10 @@ pub(super) fn survivor(actor: &Actor, frozen: &Frozen) -> Result<(), WorkError> 
     std::thread::Builder::new()
         .name("pt_tcpstore_uv".to_owned())
         .spawn(move || {
-            while !is_blocked() {
+            let mut looks = 0;
+            while looks < BLOCKED_LOOKS {
                 std::thread::sleep(LOOK_EVERY);
+                looks = if is_blocked() { looks + 1 } else { 0 };
             }
             last_words.ready();
             // Nobody can write the account after this thread; a full disk ends nothing here.
