@@ -62,8 +62,11 @@ pub(crate) fn judge(report: &Report, truth: &Truth, positions: &[usize]) -> Judg
     }
 }
 
+/// Returns the answer that a finding gives: where several have its cause, the one about the process that it names.
 fn answer_for<'truth>(finding: &ReportFinding, truth: &'truth Truth) -> Option<&'truth Answer> {
-    truth.answers.iter().find(|answer| answer.cause == finding.cause.id())
+    let mut answers = truth.answers.iter().filter(|answer| answer.cause == finding.cause.id());
+    let first = answers.clone().next();
+    answers.find(|answer| is_by(finding, answer)).or(first)
 }
 
 /// Whether a cause stands first or is sure enough to be an answer, and is not said about a bystander of whom it is true.
@@ -181,6 +184,14 @@ mod tests {
         truth.answers.insert(0, Answer { cause: "vram-full".to_owned(), culprits: vec![], cards: vec![] });
         let judgement = judged(&truth);
         assert!(judgement.is_first && !judgement.is_strictly_first);
+    }
+
+    #[test]
+    fn of_two_answers_with_one_cause_the_one_about_the_named_process_counts() {
+        let mut truth = truth("vram-held-by-dead-process", 4243, 1);
+        truth.answers.extend(self::truth("vram-held-by-dead-process", 4242, 2).answers);
+        assert_eq!(judged(&truth).is_culprit_right, Some(true));
+        assert_eq!(judge(&report(), &truth, &[1]).is_culprit_right, Some(false));
     }
 
     #[test]
