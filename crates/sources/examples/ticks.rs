@@ -68,7 +68,8 @@ fn held(observer: &mut Observer) -> io::Result<serde_json::Value> {
     let footprint = observer.footprint();
     let bytes = |reading: Reading<u64>| reading.into_known().unwrap_or(0);
     Ok(json!({
-        "bytes": bytes(footprint.own) + bytes(footprint.child),
+        "bytes": bytes(footprint.own),
+        "child_bytes": bytes(footprint.child),
         "descriptors": descriptors,
         "threads": threads,
         "children": children.len(),

@@ -70,6 +70,7 @@ struct Piles {
 #[derive(Debug, Clone, Copy, Deserialize)]
 struct Held {
     bytes: u64,
+    child_bytes: u64,
     descriptors: u64,
     threads: u64,
     children: u64,
@@ -79,7 +80,7 @@ impl Piles {
     /// Whether nothing grew.
     const fn holds(&self) -> bool {
         let Self { before, after } = self;
-        after.bytes <= before.bytes + MEMORY_BREATHES_BYTES
+        after.bytes + after.child_bytes <= before.bytes + before.child_bytes + MEMORY_BREATHES_BYTES
             && after.descriptors <= before.descriptors
             && after.threads <= before.threads
             && after.children <= before.children
@@ -179,9 +180,11 @@ impl Figures {
             Bar {
                 what: format!("{MANY_TICKS} ticks leave nothing behind"),
                 figure: format!(
-                    "MB {:.1} to {:.1}, descriptors {} to {}, threads {} to {}, children {} to {}",
+                    "MB {:.1} to {:.1}, of the child {:.1} to {:.1}, descriptors {} to {}, threads {} to {}, children {} to {}",
                     before.bytes as f64 / 1e6,
                     after.bytes as f64 / 1e6,
+                    before.child_bytes as f64 / 1e6,
+                    after.child_bytes as f64 / 1e6,
                     before.descriptors,
                     after.descriptors,
                     before.threads,
@@ -219,13 +222,19 @@ fn own_cost(loaded: &EmulatedBox, gpuwhy: &Path) -> Result<OwnCost> {
 
 /// Returns the list of what a full look reads, for the bare loop.
 fn list_of_reads(loaded: &EmulatedBox, strace: &Path, gpuwhy: &Path) -> Result<PathBuf> {
-    let trace = loaded.path().join("trace");
+    let traces = loaded.path().join("traces");
+    fs::create_dir_all(&traces).with_context(|| format!("cannot make `{}`", traces.display()))?;
     let mut command = loaded.command(None, strace);
-    command.args(["-y", "-s", "4096", "-e", &format!("trace={}", trace::CALLS), "-o"]).arg(&trace);
+    command.args(["-ff", "-y", "-ttt", "-s", "4096", "-e", &format!("trace={}", trace::CALLS), "-o"]);
+    command.arg(traces.join("thread"));
     command.arg(gpuwhy).args(["self", "--json"]).stdout(Stdio::null());
     succeed(&mut command).context("cannot see what a full look reads")?;
-    let text = fs::read(&trace).with_context(|| format!("cannot read `{}`", trace.display()))?;
-    let reads = trace::last_look(&String::from_utf8_lossy(&text));
+    let mut threads = Vec::new();
+    for entry in fs::read_dir(&traces).with_context(|| format!("cannot list `{}`", traces.display()))? {
+        let text = fs::read(entry?.path()).context("cannot read a trace")?;
+        threads.push(String::from_utf8_lossy(&text).into_owned());
+    }
+    let reads = trace::last_look(&threads);
     ensure!(!reads.is_empty(), "the trace shows no reads");
     let list = loaded.path().join("reads");
     fs::write(&list, reads.join("\n") + "\n")
@@ -244,7 +253,8 @@ mod tests {
     fn figures() -> Figures {
         let tick = SampleCost { processor_ms: 6.0, files: 90, library_ms: 1.0, library_calls: 200 };
         let look = SampleCost { processor_ms: 61.0, files: 4000, library_ms: 1.0, library_calls: 600 };
-        let held = Held { bytes: 14_000_000, descriptors: 12, threads: 3, children: 1 };
+        let held =
+            Held { bytes: 9_000_000, child_bytes: 5_000_000, descriptors: 12, threads: 3, children: 1 };
         Figures {
             own: OwnCost {
                 calm_tick: tick,

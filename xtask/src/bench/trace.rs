@@ -1,47 +1,84 @@
 //! Which files one full look reads, by strace: the list that a bare loop then reads too.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-/// Calls that read something, and the sleep before a full look.
+/// Calls that read something, the sleep before a full look, and what tells our child from ourselves.
 pub(super) const CALLS: &str =
-    "openat,readlink,readlinkat,stat,newfstatat,statx,statfs,getdents64,clock_nanosleep";
+    "execve,openat,read,pread64,readlink,readlinkat,stat,newfstatat,statx,statfs,getdents64,clock_nanosleep";
 
-/// Returns the lines of a list for `bare_reads`: what was read after the last sleep of a trace (`strace -y`).
-pub(super) fn last_look(trace: &str) -> Vec<String> {
-    let lines: Vec<&str> = trace.lines().collect();
-    let begin =
-        lines.iter().rposition(|line| line.starts_with("clock_nanosleep(")).map_or(0, |place| place + 1);
-    let mut read: Vec<(&'static str, String)> = Vec::new();
-    // A directory is opened like a file, and listed in one call or several.
-    let mut opened: BTreeMap<String, usize> = BTreeMap::new();
-    for line in &lines[begin..] {
-        let Some((name, rest)) = line.split_once('(') else {
-            continue;
+/// What stands in the command line of the child that asks the driver: its reads are those of the driver's library.
+const CHILD: &str = "__nvml";
+
+/// Returns the lines of a list for `bare_reads`: what every thread of ours read after the last sleep of the first one.
+///
+/// `traces` are the files of `strace -ff -y -ttt`, one a thread.
+pub(super) fn last_look(traces: &[String]) -> Vec<String> {
+    let own = traces.iter().filter(|trace| !trace.contains(CHILD));
+    let mut calls: Vec<(f64, &str)> = own.flat_map(|trace| trace.lines().filter_map(timed)).collect();
+    calls.sort_by(|one, other| one.0.total_cmp(&other.0));
+    let first = calls.iter().rposition(|(_, call)| call.starts_with("clock_nanosleep("));
+    let mut reads = Reads::default();
+    for (_, call) in &calls[first.map_or(0, |place| place + 1)..] {
+        reads.take(call);
+    }
+    reads.list.into_iter().map(|(how, path)| format!("{how} {path}")).collect()
+}
+
+/// Splits a line into its time and its call.
+fn timed(line: &str) -> Option<(f64, &str)> {
+    let (time, call) = line.split_once(' ')?;
+    Some((time.parse().ok()?, call))
+}
+
+/// What was read so far, in order.
+#[derive(Default)]
+struct Reads {
+    list: Vec<(&'static str, String)>,
+    /// Where in the list the newest opening of each path stands.
+    opened: BTreeMap<String, usize>,
+    /// Files that were open before, each once.
+    kept_open: BTreeSet<String>,
+}
+
+impl Reads {
+    fn take(&mut self, call: &str) {
+        let Some((name, rest)) = call.split_once('(') else {
+            return;
         };
         match name {
             "openat" => {
                 if let Some(path) = path_at(rest) {
-                    opened.insert(path.clone(), read.len());
-                    read.push(("read", path));
+                    self.opened.insert(path.clone(), self.list.len());
+                    self.list.push(("read", path));
                 }
             }
+            // A directory is opened like a file, and listed in one call or several.
             "getdents64" => {
-                let place = descriptor_path(rest).and_then(|path| opened.get(path));
-                if let Some(entry) = place.and_then(|place| read.get_mut(*place)) {
+                let place = descriptor_path(rest).and_then(|path| self.opened.get(path));
+                if let Some(entry) = place.and_then(|place| self.list.get_mut(*place)) {
                     entry.0 = "list";
                 }
             }
-            "readlinkat" => read.extend(path_at(rest).map(|path| ("link", path))),
-            "readlink" => read.extend(quoted(rest).map(|path| ("link", path.to_owned()))),
-            "newfstatat" | "statx" => {
-                read.extend(path_at(rest).filter(|path| !path.ends_with('/')).map(|path| ("stat", path)));
+            "read" | "pread64" => {
+                if let Some(path) = descriptor_path(rest)
+                    && path.starts_with("/proc/")
+                    && !self.opened.contains_key(path)
+                    && self.kept_open.insert(path.to_owned())
+                {
+                    self.list.push(("again", path.to_owned()));
+                }
             }
-            "stat" => read.extend(quoted(rest).map(|path| ("stat", path.to_owned()))),
-            "statfs" => read.extend(quoted(rest).map(|path| ("room", path.to_owned()))),
+            "readlinkat" => self.list.extend(path_at(rest).map(|path| ("link", path))),
+            "readlink" => self.list.extend(quoted(rest).map(|path| ("link", path.to_owned()))),
+            // Without a name it asks for an open file.
+            "newfstatat" | "statx" if quoted(rest).is_some_and(|name| !name.is_empty()) => {
+                self.list.extend(path_at(rest).map(|path| ("stat", path)));
+            }
+            "stat" => self.list.extend(quoted(rest).map(|path| ("stat", path.to_owned()))),
+            "statfs" => self.list.extend(quoted(rest).map(|path| ("room", path.to_owned()))),
             _ => {}
         }
     }
-    read.into_iter().map(|(how, path)| format!("{how} {path}")).collect()
 }
 
 /// Returns the path of a call that names it below a descriptor: `3</proc>, "7/stat", …`.
@@ -71,28 +108,33 @@ mod tests {
     use super::last_look;
 
     #[test]
-    fn only_the_last_look_counts() {
-        let trace = "openat(AT_FDCWD</root>, \"/proc/stat\", O_RDONLY) = 3</proc/stat>\n\
-                     clock_nanosleep(CLOCK_MONOTONIC, 0, {tv_sec=0}, NULL) = 0\n\
-                     openat(4</proc>, \"7/stat\", O_RDONLY|O_CLOEXEC) = 5</proc/7/stat>\n\
-                     openat(4</proc>, \"7/io\", O_RDONLY|O_CLOEXEC) = -1 EACCES (Permission denied)\n\
-                     openat(4</proc>, \"7/task\", O_RDONLY|O_DIRECTORY) = 5</proc/7/task>\n\
-                     getdents64(5</proc/7/task>, 0x7f /* 5 entries */, 32768) = 120\n\
-                     getdents64(5</proc/7/task>, 0x7f /* 0 entries */, 32768) = 0\n\
-                     readlinkat(6</proc/7/fd>, \"3\", \"/dev/nvidia0\", 256) = 12\n\
-                     newfstatat(4</proc>, \"7/exe\", {st_mode=S_IFREG}, 0) = 0\n\
-                     newfstatat(5</proc/7/task>, \"\", {st_mode=S_IFDIR}, AT_EMPTY_PATH) = 0\n\
-                     statfs(\"/dev/shm\", {f_type=TMPFS_MAGIC}) = 0\n";
-        let read = last_look(trace);
+    fn only_the_last_look_counts_and_all_its_threads() {
+        let first = "1.0 execve(\"/usr/bin/gpuwhy\", [\"gpuwhy\", \"self\"], 0x7f) = 0\n\
+                     1.1 openat(AT_FDCWD</root>, \"/proc/stat\", O_RDONLY) = 3</proc/stat>\n\
+                     1.2 clock_nanosleep(CLOCK_MONOTONIC, 0, {tv_sec=0}, NULL) = 0\n\
+                     2.0 openat(4</proc>, \"7/stat\", O_RDONLY|O_CLOEXEC) = 5</proc/7/stat>\n\
+                     2.1 read(5</proc/7/stat>, \"7 (x)\", 4096) = 5\n\
+                     2.2 openat(4</proc>, \"7/io\", O_RDONLY|O_CLOEXEC) = -1 EACCES (Permission denied)\n\
+                     2.3 openat(4</proc>, \"7/task\", O_RDONLY|O_DIRECTORY) = 5</proc/7/task>\n\
+                     2.4 getdents64(5</proc/7/task>, 0x7f /* 5 entries */, 32768) = 120\n\
+                     2.5 pread64(9</proc/8/stat>, \"8 (y)\", 4096, 0) = 5\n\
+                     2.6 newfstatat(4</proc>, \"7/exe\", {st_mode=S_IFREG}, 0) = 0\n\
+                     2.7 newfstatat(5</proc/7/task>, \"\", {st_mode=S_IFDIR}, AT_EMPTY_PATH) = 0\n\
+                     2.8 statfs(\"/dev/shm\", {f_type=TMPFS_MAGIC}) = 0\n";
+        let beside = "0.9 openat(4</proc>, \"1/stat\", O_RDONLY) = 5</proc/1/stat>\n\
+                      2.25 readlinkat(6</proc/7/fd>, \"3\", \"/dev/nvidia0\", 256) = 12\n";
+        let child = "1.1 execve(\"/proc/self/exe\", [\"gpuwhy\", \"__nvml\"], 0x7f) = 0\n\
+                     2.1 openat(AT_FDCWD, \"/box/state\", O_RDONLY) = 3</box/state>\n";
+        let read = last_look(&[first, beside, child].map(str::to_owned));
         assert_eq!(
             read,
             [
                 "read /proc/7/stat",
                 "read /proc/7/io",
-                "list /proc/7/task",
                 "link /proc/7/fd/3",
+                "list /proc/7/task",
+                "again /proc/8/stat",
                 "stat /proc/7/exe",
-                "stat /proc/7/task",
                 "room /dev/shm"
             ]
         );
