@@ -53,6 +53,9 @@ for card in Device.all():
 print(json.dumps(cards))
 "#;
 
+/// Each look takes a second.
+const STILL_WITHIN_LOOKS: usize = 30;
+
 const MIB: f64 = 1024.0 * 1024.0;
 
 /// A number of one card, by the name that gpuwhy's recording has for it.
@@ -101,6 +104,7 @@ pub(super) fn run(workspace: &Workspace, ledger: &mut Ledger) {
         Err(error) => return ledger.judge("a box for the peers", || Err(error)),
     };
     let tools = prerequisites::python_tools(workspace);
+    ledger.judge("power and heat of the peers' box stand still", || stands_still(workspace, &inside));
     let mut compare = |name: &'static str, ask: fn(&EmulatedBox, &Path) -> Result<Vec<Claim>>| {
         ledger.judge(&format!("{name} shows the same numbers"), || {
             let tools = tools.as_ref().map_err(|error| anyhow::anyhow!("{error:#}"))?;
@@ -121,6 +125,25 @@ pub(super) fn run(workspace: &Workspace, ledger: &mut Ledger) {
     }
     ledger.judge("nvtop shows the same numbers", || nvtop(workspace, &inside));
     ledger.judge("the box of the peers goes down", || inside.down().map(|()| "nothing is left".to_owned()));
+}
+
+/// Waits until two recordings in a row show the same.
+///
+/// # Errors
+/// Fails when they never do.
+fn stands_still(workspace: &Workspace, inside: &EmulatedBox) -> Result<String> {
+    let mut before = recorded(workspace, inside)?;
+    for looks in 2..=STILL_WITHIN_LOOKS {
+        let now = recorded(workspace, inside)?;
+        let is_still = now.iter().all(|(what, value)| {
+            before.get(what).is_some_and(|earlier| (earlier - value).abs() <= what.1.tolerance(*value))
+        });
+        if is_still && now.len() == before.len() {
+            return Ok(format!("after {looks} looks"));
+        }
+        before = now;
+    }
+    anyhow::bail!("they still move after {STILL_WITHIN_LOOKS} looks")
 }
 
 /// Returns how many numbers agree.
@@ -304,15 +327,24 @@ fn nvtop(workspace: &Workspace, inside: &EmulatedBox) -> Result<String> {
     let words: Vec<String> = ours
         .iter()
         .filter_map(|((_, what), value)| match what {
-            What::LimitWatts => Some(format!("/ {value:.0} W")),
-            What::HeldMib(pid) => Some(pid.to_string()),
+            What::HeldMib(pid) => Some(vec![pid.to_string(), format!("{:.0}MiB", value.floor())]),
+            What::LimitWatts => Some(vec![format!("/ {value:3.0} W")]),
             _ => None,
         })
+        .flatten()
         .collect();
     let words = serde_json::to_string(&words)?;
     let script = workspace.path("crates/lab/nvml/tests/terminal.py");
-    let mut command = inside.command(None, "python3");
-    output_of(command.arg(script).args(["30", &words]).arg(program))?;
+    // A box has no terminals of its own; the library finds its box from outside too.
+    let mut command = workspace.command("python3");
+    command.env("LD_LIBRARY_PATH", inside.path().join("lib"));
+    let output = command.arg(script).args(["30", &words]).arg(program).output().context("cannot run it")?;
+    let said = String::from_utf8_lossy(&output.stdout);
+    ensure!(
+        output.status.success(),
+        "{}",
+        said.split_once(']').map_or(&*said, |(never_shown, _)| never_shown)
+    );
     Ok(words)
 }
 
