@@ -5,6 +5,7 @@ use gpuwhy_model::reading::{Absence, Failure};
 use gpuwhy_model::scene::{Process, Scene, SourceKind};
 
 use super::cards::Holder;
+use super::kin::Kin;
 
 /// A process that used at most this share of its life on a processor has hardly worked in it.
 const LITTLE_CPU_SHARE: f64 = 0.05;
@@ -74,9 +75,9 @@ fn by_processor_time(process: &Process) -> Option<Idle> {
 }
 
 /// Returns the processor cores that a process and all below it used in the window, or why that is not known.
-pub(crate) fn tree_cores(scene: &Scene, process: &Process) -> Result<f64, Absence> {
+pub(crate) fn tree_cores<'scene>(kin: &Kin<'scene>, process: &'scene Process) -> Result<f64, Absence> {
     let mut sum = 0.0;
-    for member in super::team::tree(scene, process) {
+    for member in kin.tree(process) {
         match member.cores.known() {
             Some(cores) => sum += cores.0,
             None => return Err(member.cores.absence().unwrap_or(Absence::Failed(Failure::TooFewSamples))),
@@ -92,14 +93,14 @@ pub(crate) fn is_for_want_of_looks(scene: &Scene, absence: &Absence) -> bool {
 }
 
 /// Returns whether a process and all below it left storage alone in the window; none when that is not known.
-pub(crate) fn tree_left_storage_alone(
-    scene: &Scene,
-    process: &Process,
+pub(crate) fn tree_left_storage_alone<'scene>(
+    kin: &Kin<'scene>,
+    process: &'scene Process,
     limits: &Limits,
 ) -> Result<bool, Absence> {
     let places = super::waiting::Places::default();
     let mut is_quiet = true;
-    for member in super::team::tree(scene, process) {
+    for member in kin.tree(process) {
         let blocked = super::waiting::Waiting::of_main_thread(member, &places).storage;
         is_quiet &= blocked < limits.loader_blocked_share_min;
         match member.io.known() {

@@ -9,6 +9,7 @@ pub(crate) mod groups;
 pub(crate) mod hot;
 pub(crate) mod idle;
 pub(crate) mod kernel_log;
+pub(crate) mod kin;
 pub(crate) mod members;
 pub(crate) mod names;
 pub(crate) mod peers;

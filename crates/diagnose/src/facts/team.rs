@@ -1,6 +1,6 @@
 //! The processes behind a card: those that compute, and those that bring them data.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use gpuwhy_model::process::Pid;
 use gpuwhy_model::reading::Reading;
@@ -8,6 +8,7 @@ use gpuwhy_model::sample::{ProcessRole, ProcessState};
 use gpuwhy_model::scene::{Process, Scene, Thread};
 
 use super::cards::Holder;
+use super::kin::Kin;
 use super::names;
 use super::waiting::{Places, Waiting};
 
@@ -59,14 +60,14 @@ struct Children<'scene> {
 
 impl<'scene> Team<'scene> {
     /// Returns the team of the holders of one card; none when none of them has an entry in `/proc`.
-    pub(crate) fn of(scene: &'scene Scene, holders: &[Holder<'scene>]) -> Option<Self> {
+    pub(crate) fn of(kin: &Kin<'scene>, holders: &[Holder<'scene>]) -> Option<Self> {
         let computing: Vec<&Process> = holders.iter().filter_map(|holder| holder.process).collect();
         if computing.is_empty() {
             return None;
         }
         let places = Places::default();
         let Children { loading, is_known_to_load, has_own_background } =
-            loading_processes(scene, holders, &computing);
+            loading_processes(kin, holders, &computing);
         let team = |computing, kind, loaders| {
             Some(Self { computing, kind, loaders, is_known_to_load, has_own_background })
         };
@@ -120,33 +121,13 @@ impl<'scene> Team<'scene> {
     }
 }
 
-/// Returns a process and all its descendants, each once; a loop in a torn table ends.
-pub(crate) fn tree<'scene>(scene: &'scene Scene, top: &'scene Process) -> Vec<&'scene Process> {
-    // Most processes have no children: for them one pass is all.
-    if !scene.processes.iter().any(|process| process.parent == top.key.pid) {
-        return vec![top];
-    }
-    let mut children: BTreeMap<Pid, Vec<&Process>> = BTreeMap::new();
-    for process in &scene.processes {
-        children.entry(process.parent).or_default().push(process);
-    }
-    let mut seen = BTreeSet::from([top.key.pid]);
-    let mut members = vec![top];
-    let mut next = 0;
-    while let Some(parent) = members.get(next).map(|process| process.key.pid) {
-        next += 1;
-        let below = children.get(&parent).into_iter().flatten().copied();
-        members.extend(below.filter(|child| seen.insert(child.key.pid)));
-    }
-    members
-}
-
 /// Returns the processes that may load data for those that compute.
 fn loading_processes<'scene>(
-    scene: &'scene Scene,
+    kin: &Kin<'scene>,
     holders: &[Holder<'scene>],
     computing: &[&'scene Process],
 ) -> Children<'scene> {
+    let scene = kin.scene;
     let holds_a_card: BTreeSet<Pid> =
         scene.workloads.iter().flat_map(|workload| workload.gpu_processes.iter().copied()).collect();
     let computes: BTreeSet<Pid> = computing.iter().map(|process| process.key.pid).collect();
@@ -158,11 +139,11 @@ fn loading_processes<'scene>(
     };
     let mut below: Vec<&Process> = Vec::new();
     for process in computing {
-        let members = tree(scene, process).into_iter();
+        let members = kin.tree(process).into_iter();
         below.extend(members.filter(may_load).filter(|member| is_part_of_program(member, process)));
     }
     if below.is_empty() {
-        below = shared_loaders(scene, holders).filter(may_load).collect();
+        below = shared_loaders(kin, holders).filter(may_load).collect();
     }
     below.retain(|process| was_there_all_the_time(scene, process));
     below.sort_by_key(|process| process.key.pid);
@@ -264,16 +245,17 @@ fn taking_part(loaders: Vec<Loader<'_>>) -> Vec<Loader<'_>> {
 
 /// Returns the processes of the holders' runs that stand below no process with a card: loaders for all of them.
 fn shared_loaders<'scene>(
-    scene: &'scene Scene,
+    kin: &Kin<'scene>,
     holders: &[Holder<'scene>],
 ) -> impl Iterator<Item = &'scene Process> {
+    let scene = kin.scene;
     let workloads = holders.iter().filter_map(|holder| holder.workload);
     workloads.flat_map(|workload| {
         let below_others: BTreeSet<Pid> = workload
             .gpu_processes
             .iter()
             .filter_map(|pid| scene.process(*pid))
-            .flat_map(|process| tree(scene, process))
+            .flat_map(|process| kin.tree(process))
             .map(|process| process.key.pid)
             .collect();
         scene

@@ -129,7 +129,9 @@ impl Scene {
 
     /// Returns the workload that a process belongs to.
     pub fn workload_of(&self, pid: Pid) -> Option<&Workload> {
-        self.workloads.iter().find(|workload| workload.processes.contains(&pid))
+        // Most often it is one with a card that is asked for; these are few in each.
+        let with_card = self.workloads.iter().find(|workload| workload.gpu_processes.contains(&pid));
+        with_card.or_else(|| self.workloads.iter().find(|workload| workload.processes.contains(&pid)))
     }
 
     /// Returns the workloads that have a context on a card.

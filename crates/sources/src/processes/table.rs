@@ -193,13 +193,15 @@ impl Processes {
                 sample.io = counters::io(proc, sample.pid);
                 sample.run_delay_ns = counters::run_delay(proc, sample.pid);
             }
-            // The memory costs the most to read: that of clients always, of their children where it may matter.
-            if look.is_full && (role == Role::Client || effort.takes_status(client)) {
+            // The memory costs the most to read: that of clients always, of their children where it may matter, and only
+            // by looks of which others follow: what children bring one look cannot tell.
+            if look.is_full && (role == Role::Client || look.counts && effort.takes_status(client)) {
                 counters::write_status(proc, sample);
             }
             let is_named_in_full = look.is_full && role == Role::Client;
-            let is_asked = is_named_in_full || effort.takes_wait(client);
-            // Where a process waits that runs, nobody needs to ask; where one is blocked, always.
+            let is_asked = is_named_in_full || look.counts && effort.takes_wait(client);
+            // Where a process waits that runs, nobody needs to ask; where one is blocked, always. How often children wait
+            // at a place one look cannot tell.
             if state == Some(ProcessState::Blocked) || is_asked && state != Some(ProcessState::Running) {
                 sample.wait_channel = wait_channel_of(proc, sample.pid, may_look);
             }
@@ -348,7 +350,7 @@ impl Processes {
         look: &ProcessLook<'_>,
     ) -> Option<Vec<u64>> {
         let is_blocked = sample.state.known() == Some(&ProcessState::Blocked);
-        if *left == 0 || !(look.is_full || is_blocked) {
+        if *left == 0 || !(look.is_full && look.counts || is_blocked) {
             return None;
         }
         *left -= 1;

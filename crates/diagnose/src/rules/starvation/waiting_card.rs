@@ -10,6 +10,7 @@ use super::partly_busy::{PartlyBusyCard, is_hot, partly_busy_cards};
 use crate::draft::Draft;
 use crate::evidence::{once, over};
 use crate::facts::cards::{Holder, why_not_in_proc};
+use crate::facts::kin::Kin;
 use crate::facts::team::{LoaderKind, Team, main_thread_ran};
 use crate::findings::Findings;
 use crate::shared_text;
@@ -109,6 +110,7 @@ fn waiting_cards<'scene>(
     limits: &Limits,
     findings: &mut Findings,
 ) -> Vec<WaitingCard<'scene>> {
+    let kin = Kin::of(scene);
     let mut waiting = Vec::new();
     for mut work in partly_busy_cards(scene, limits, findings) {
         let waiting_holders: Vec<Holder<'_>> =
@@ -119,7 +121,7 @@ fn waiting_cards<'scene>(
             continue;
         }
         work.holders = waiting_holders;
-        let Some(team) = Team::of(scene, &work.holders) else {
+        let Some(team) = Team::of(&kin, &work.holders) else {
             let is_at_work = work.busy.is_some_and(|busy| busy.mean.0 > limits.idle_percent_max);
             if is_at_work {
                 findings.blind(Signal::ProcessState, why_not_in_proc(scene));

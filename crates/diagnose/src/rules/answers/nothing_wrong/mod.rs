@@ -16,6 +16,7 @@ use crate::evidence::{busy, normal, once, reader};
 use crate::facts::cards::{Activity, Holder, activity, holders, is_free, whole_cards, why_not_in_proc};
 use crate::facts::idle::{IdleSource, idle};
 use crate::facts::kernel_log;
+use crate::facts::kin::Kin;
 use crate::facts::team::{LoaderKind, Team};
 use crate::findings::Findings;
 use crate::rule::{Needs, Rule, Span};
@@ -57,12 +58,13 @@ enum Healthy {
 }
 
 fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
+    let kin = Kin::of(scene);
     let mut healthy: Vec<(&Card, Healthy)> = Vec::new();
     for card in whole_cards(scene) {
         if findings.answers().any(|draft| draft.finding.cards.contains(&card.index)) {
             continue;
         }
-        if let Some(state) = healthy_state(scene, card, limits, findings) {
+        if let Some(state) = healthy_state(&kin, card, limits, findings) {
             healthy.push((card, state));
             continue;
         }
@@ -79,7 +81,13 @@ fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
 }
 
 /// Returns what a card does, if nothing about it is open.
-fn healthy_state(scene: &Scene, card: &Card, limits: &Limits, findings: &Findings) -> Option<Healthy> {
+fn healthy_state<'scene>(
+    kin: &Kin<'scene>,
+    card: &'scene Card,
+    limits: &Limits,
+    findings: &Findings,
+) -> Option<Healthy> {
+    let scene = kin.scene;
     // A full card is a remark; every other possibility leaves the card open.
     let is_open = findings
         .candidates()
@@ -89,7 +97,7 @@ fn healthy_state(scene: &Scene, card: &Card, limits: &Limits, findings: &Finding
     }
     let holders = holders(scene, card);
     match activity(card, limits) {
-        Activity::Works => working_state(scene, card, &holders, limits),
+        Activity::Works => working_state(kin, card, &holders, limits),
         Activity::Rests | Activity::Unknown if is_free(card, limits) => Some(Healthy::Free),
         Activity::Rests => rests_between_work(&holders, limits).then_some(Healthy::LightlyUsed),
         Activity::Unknown => None,
@@ -116,7 +124,12 @@ fn is_drawn_on(card: &Card) -> bool {
 }
 
 /// Judges a card that works and that no rule found anything about.
-fn working_state(scene: &Scene, card: &Card, holders: &[Holder<'_>], limits: &Limits) -> Option<Healthy> {
+fn working_state<'scene>(
+    kin: &Kin<'scene>,
+    card: &'scene Card,
+    holders: &[Holder<'scene>],
+    limits: &Limits,
+) -> Option<Healthy> {
     let ratio = card.power_ratio().into_known();
     let is_busy = card.busy.known().is_some_and(|busy| busy.mean.0 >= limits.busy_percent_min);
     if is_busy {
@@ -131,7 +144,7 @@ fn working_state(scene: &Scene, card: &Card, holders: &[Holder<'_>], limits: &Li
         // Partly busy for a reason that cannot be seen.
         return None;
     }
-    let team = Team::of(scene, holders)?;
+    let team = Team::of(kin, holders)?;
     // With loaders there is more to ask: what does the card wait for, if not for them?
     let is_simple = team.kind == LoaderKind::MainThread && team.looks() > 0 && !team.has_own_background;
     let is_calm = team.mean(|loader| loader.waiting.occupied()) < limits.loader_idle_share_max;

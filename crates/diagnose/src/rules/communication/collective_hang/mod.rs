@@ -18,6 +18,7 @@ use crate::facts::effort::still_for_s;
 use crate::facts::exchange::{Way, has_no_nvlink, nvlink, pcie};
 use crate::facts::hot::own_threads;
 use crate::facts::idle::tree_cores;
+use crate::facts::kin::Kin;
 use crate::facts::members::{Exchanging, Member, exchanging};
 use crate::facts::waiting::{Places, Waiting};
 use crate::findings::Findings;
@@ -126,7 +127,7 @@ fn is_at_work_on_the_host(scene: &Scene, member: &Member<'_>, limits: &Limits) -
     let Some(process) = member.process() else {
         return false;
     };
-    let uses = tree_cores(scene, process).is_ok_and(|cores| cores >= AT_WORK_CORES);
+    let uses = tree_cores(&Kin::of(scene), process).is_ok_and(|cores| cores >= AT_WORK_CORES);
     let waits = |process: &Process| {
         Waiting::of_main_thread(process, &Places::default()).storage >= limits.loader_blocked_share_min
     };

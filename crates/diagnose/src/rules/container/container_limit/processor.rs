@@ -12,7 +12,7 @@ use super::{RULE, text};
 use crate::draft::Draft;
 use crate::evidence::{normal, once, over, with_normal};
 use crate::facts::groups::{called, cgroups_of, is_of_one_work};
-use crate::facts::team::tree;
+use crate::facts::kin::Kin;
 use crate::findings::Findings;
 use crate::rules::starvation::partly_busy::{PartlyBusyCard, partly_busy_cards};
 
@@ -49,7 +49,8 @@ fn most_throttled<'scene>(
     work: &'scene PartlyBusyCard<'scene>,
     limits: &Limits,
 ) -> Option<Throttled<'scene>> {
-    let members: Vec<&Process> = work.processes().flat_map(|process| tree(scene, process)).collect();
+    let kin = Kin::of(scene);
+    let members: Vec<&Process> = work.processes().flat_map(|process| kin.tree(process)).collect();
     members
         .into_iter()
         .flat_map(|process| cgroups_of(scene, process))

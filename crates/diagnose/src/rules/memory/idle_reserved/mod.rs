@@ -19,6 +19,7 @@ use crate::facts::cards::{Holder, holders, is_worth_naming, seconds_lost, whole_
 use crate::facts::idle::{
     Idle, IdleSource, idle, is_for_want_of_looks, tree_cores as cores_of_tree, tree_left_storage_alone,
 };
+use crate::facts::kin::Kin;
 use crate::facts::{culprit, names};
 use crate::findings::Findings;
 use crate::rule::{Needs, Rule, Span};
@@ -55,10 +56,11 @@ const BY_PROCESSOR_TIME: f64 = 0.85;
 const MAY_BE_OVER: f64 = 5.0;
 
 fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
+    let kin = Kin::of(scene);
     let mut runs: BTreeMap<String, Vec<Holder<'_>>> = BTreeMap::new();
     for card in whole_cards(scene) {
         for holder in holders(scene, card) {
-            if may_be_idle(scene, &holder, limits, findings) {
+            if may_be_idle(&kin, &holder, limits, findings) {
                 runs.entry(culprit::run_of(scene, &holder).0).or_default().push(holder);
             }
         }
@@ -69,7 +71,13 @@ fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
 }
 
 /// Returns whether a holder may hold its card for nothing; what excludes it is noted.
-fn may_be_idle(scene: &Scene, holder: &Holder<'_>, limits: &Limits, findings: &mut Findings) -> bool {
+fn may_be_idle<'scene>(
+    kin: &Kin<'scene>,
+    holder: &Holder<'scene>,
+    limits: &Limits,
+    findings: &mut Findings,
+) -> bool {
+    let scene = kin.scene;
     let card = holder.card.parent.unwrap_or(holder.card.index);
     if !is_worth_naming(holder.bytes(), holder.card, limits) {
         return false;
@@ -98,7 +106,7 @@ fn may_be_idle(scene: &Scene, holder: &Holder<'_>, limits: &Limits, findings: &m
         return false;
     }
     let moves_data =
-        holder.process.is_some_and(|process| tree_left_storage_alone(scene, process, limits) == Ok(false));
+        holder.process.is_some_and(|process| tree_left_storage_alone(kin, process, limits) == Ok(false));
     if moves_data {
         findings.rule_out(Signal::ProcessIo, Some(card));
         return false;
@@ -199,7 +207,7 @@ fn weigh_owner(scene: &Scene, holder: &Holder<'_>, limits: &Limits, draft: &mut 
     } else {
         draft.silent(1.0);
     }
-    match cores_of_tree(scene, process) {
+    match cores_of_tree(&Kin::of(scene), process) {
         Ok(cores) if cores <= limits.idle_cores_max => {
             draft.agree(1.5, tree_cores(scene, cores, normal(Comparison::Greater, limits.idle_cores_max)));
         }

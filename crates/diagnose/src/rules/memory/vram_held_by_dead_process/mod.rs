@@ -20,8 +20,8 @@ use crate::facts::cards::{Holder, holders, is_worth_naming, seconds_lost, whole_
 use crate::facts::idle::{
     Idle, IdleSource, idle, is_for_want_of_looks, tree_cores as cores_of_tree, tree_left_storage_alone,
 };
+use crate::facts::kin::Kin;
 use crate::facts::run::{DeadLeader, Parent, dead_leader, living_leader, parent};
-use crate::facts::team::tree;
 use crate::facts::{culprit, names};
 use crate::findings::Findings;
 use crate::rule::{Needs, Rule, Span};
@@ -71,13 +71,14 @@ struct Suspect<'scene> {
 }
 
 fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
+    let kin = Kin::of(scene);
     let mut runs: BTreeMap<String, Vec<Suspect<'_>>> = BTreeMap::new();
     for card in whole_cards(scene) {
         for holder in holders(scene, card) {
             if !is_worth_naming(holder.bytes(), card, limits) {
                 continue;
             }
-            if let Some(suspect) = suspect(scene, holder, limits, findings) {
+            if let Some(suspect) = suspect(&kin, holder, limits, findings) {
                 runs.entry(key_of_run(&suspect)).or_default().push(suspect);
             }
         }
@@ -90,11 +91,12 @@ fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
 
 /// Asks every question whose answer can show that a run is not over; the first such answer ends it.
 fn suspect<'scene>(
-    scene: &'scene Scene,
+    kin: &Kin<'scene>,
     holder: Holder<'scene>,
     limits: &Limits,
     findings: &mut Findings,
 ) -> Option<Suspect<'scene>> {
+    let scene = kin.scene;
     let card = Some(holder.card.parent.unwrap_or(holder.card.index));
     let Some(process) = holder.process else {
         // Gone, in another pid namespace, or hidden: from here these look the same.
@@ -120,13 +122,13 @@ fn suspect<'scene>(
         findings.rule_out(Signal::ParentAlive, card);
         return None;
     }
-    let cores = cores_of_tree(scene, process);
+    let cores = cores_of_tree(kin, process);
     if cores.as_ref().is_ok_and(|cores| *cores > limits.dead_process_cores_max) {
         findings.rule_out(Signal::ProcessCpu, card);
         return None;
     }
-    let is_stuck = is_stuck(scene, process, limits);
-    if !is_stuck && tree_left_storage_alone(scene, process, limits) == Ok(false) {
+    let is_stuck = is_stuck(kin, process, limits);
+    if !is_stuck && tree_left_storage_alone(kin, process, limits) == Ok(false) {
         findings.rule_out(Signal::ProcessIo, card);
         return None;
     }
@@ -141,13 +143,13 @@ fn suspect<'scene>(
 }
 
 /// Returns whether a process, alone, is blocked in the kernel in all looks and moves not a byte.
-fn is_stuck(scene: &Scene, process: &Process, limits: &Limits) -> bool {
+fn is_stuck<'scene>(kin: &Kin<'scene>, process: &'scene Process, limits: &Limits) -> bool {
     let moves_nothing = process.io.known().is_some_and(|io| {
         io.read_chars.0 + io.written_chars.0 + io.read_bytes.0 + io.written_bytes.0
             < limits.quiet_io_bytes as f64
     });
     let is_blocked = process.states.n > 1 && process.states.blocked >= STUCK_SHARE;
-    is_blocked && moves_nothing && tree(scene, process).len() == 1
+    is_blocked && moves_nothing && kin.tree(process).len() == 1
 }
 
 /// Returns what the holders of one dead run have in common.
@@ -273,7 +275,7 @@ fn weigh_io(scene: &Scene, suspect: &Suspect<'_>, limits: &Limits, draft: &mut D
         draft.agree(0.5, once(Signal::ProcessState, "D", Unit::Text, Reader::ProcPid, words));
         return;
     }
-    match tree_left_storage_alone(scene, suspect.process, limits) {
+    match tree_left_storage_alone(&Kin::of(scene), suspect.process, limits) {
         Ok(_) => draft.agree(0.5, flag(Signal::ProcessIo, Reader::ProcPid, text::no_io())),
         Err(absence) if is_for_want_of_looks(scene, &absence) => draft.silent(0.5),
         Err(absence) => draft.unseen(0.5, Signal::ProcessIo, absence),

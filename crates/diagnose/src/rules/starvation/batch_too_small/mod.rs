@@ -11,6 +11,7 @@ use gpuwhy_model::units::{Percent, Unit};
 use super::partly_busy::{PartlyBusyCard, partly_busy_cards};
 use crate::draft::Draft;
 use crate::evidence::{busy, normal, once, over, power, reader, with_normal};
+use crate::facts::kin::Kin;
 use crate::facts::team::{LoaderKind, Team, main_thread_ran};
 use crate::facts::waiting::{Places, Waiting};
 use crate::facts::{names, peers};
@@ -62,6 +63,7 @@ struct Pace {
 }
 
 fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
+    let kin = Kin::of(scene);
     for work in partly_busy_cards(scene, limits, findings) {
         let index = work.card.index;
         let Some(busy) = work.busy.filter(|busy| work.is_in_progress == Some(true) && busy.n > 1) else {
@@ -81,7 +83,7 @@ fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
         if something_else_is_said(findings, index) || work.processes().any(waits_for_people) {
             continue;
         }
-        if let Some(pace) = pace(scene, &work, limits) {
+        if let Some(pace) = pace(&kin, &work, limits) {
             findings.report(judge(scene, &work, peak, &pace, limits));
         }
     }
@@ -108,8 +110,8 @@ fn waits_for_people(process: &Process) -> bool {
 }
 
 /// Returns what shows that the program itself sets the pace: its loaders wait for it, or it works in the gaps.
-fn pace(scene: &Scene, work: &PartlyBusyCard<'_>, limits: &Limits) -> Option<Pace> {
-    let team = Team::of(scene, &work.holders).filter(|team| team.looks() > 0)?;
+fn pace<'scene>(kin: &Kin<'scene>, work: &PartlyBusyCard<'scene>, limits: &Limits) -> Option<Pace> {
+    let team = Team::of(kin, &work.holders).filter(|team| team.looks() > 0)?;
     let places = Places::default();
     let waits_elsewhere = work.processes().any(|process| {
         let main = Waiting::of_main_thread(process, &places);

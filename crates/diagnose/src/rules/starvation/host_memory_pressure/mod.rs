@@ -17,7 +17,7 @@ use super::partly_busy::{PartlyBusyCard, partly_busy_cards};
 use crate::draft::Draft;
 use crate::evidence::{normal, once, over, with_normal};
 use crate::facts::culprit;
-use crate::facts::team::tree;
+use crate::facts::kin::Kin;
 use crate::facts::waiting::{Places, Waiting};
 use crate::findings::Findings;
 use crate::rule::{Needs, Rule, Span};
@@ -136,7 +136,8 @@ fn suffering_cards<'scene>(
     let mut cards = partly_busy_cards(scene, limits, findings);
     // That a card is full says nothing about the machine's memory.
     findings.ruled_out = mark;
-    cards.retain(|work| work.processes().any(|process| suffers(scene, process, signs, limits)));
+    let kin = Kin::of(scene);
+    cards.retain(|work| work.processes().any(|process| suffers(&kin, process, signs, limits)));
     cards
 }
 
@@ -144,10 +145,10 @@ fn suffering_cards<'scene>(
 ///
 /// While the machine swaps and all work stands still for it, a wait for a disk is one for memory too: what was in memory
 /// has to be fetched again.
-fn suffers(scene: &Scene, process: &Process, signs: &Signs, limits: &Limits) -> bool {
+fn suffers<'scene>(kin: &Kin<'scene>, process: &'scene Process, signs: &Signs, limits: &Limits) -> bool {
     let places = Places::default();
     let disks_are_for_memory = signs.all_waited.is_some() && signs.swapped.is_some();
-    tree(scene, process).into_iter().any(|member| {
+    kin.tree(process).into_iter().any(|member| {
         let faults = member.major_faults_per_s.known().copied().unwrap_or(0.0);
         let waiting = Waiting::of_main_thread(member, &places);
         let waits = waiting.memory + if disks_are_for_memory { waiting.storage } else { 0.0 };

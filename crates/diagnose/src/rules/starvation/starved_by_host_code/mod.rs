@@ -16,6 +16,7 @@ use super::partly_busy::{PartlyBusyCard, partly_busy_cards};
 use crate::draft::Draft;
 use crate::evidence::{normal, once, over, with_normal};
 use crate::facts::hot::own_threads;
+use crate::facts::kin::Kin;
 use crate::facts::names;
 use crate::facts::team::{LoaderKind, Team};
 use crate::facts::traffic::copies;
@@ -181,8 +182,8 @@ fn weigh_thread(scene: &Scene, work: &PartlyBusyCard<'_>, hot: &Hot<'_>, limits:
 
 /// Weighs the loaders, where there are any: resting ones have filled their queues.
 fn weigh_loaders(scene: &Scene, work: &PartlyBusyCard<'_>, limits: &Limits, draft: &mut Draft) {
-    let Some(team) =
-        Team::of(scene, &work.holders).filter(|team| team.kind == LoaderKind::Processes && team.looks() > 0)
+    let Some(team) = Team::of(&Kin::of(scene), &work.holders)
+        .filter(|team| team.kind == LoaderKind::Processes && team.looks() > 0)
     else {
         return;
     };
