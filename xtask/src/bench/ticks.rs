@@ -53,6 +53,9 @@ struct Memory {
     child_bytes: Option<u64>,
 }
 
+/// The bare loop reads as many files as gpuwhy says that it reads, but for one in so many: processes come and go.
+const ALIKE: u64 = 20;
+
 /// What the bare loop says.
 #[derive(Debug, Deserialize)]
 struct Bare {
@@ -112,7 +115,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<(bool, String)> {
     let loaded = EmulatedBox::up(workspace, Profile::Release, &named(LOADED)?.draw(SEED)?.plan)?;
     let own = own_cost(&loaded, &gpuwhy)?;
     let gpustat_ms = once::processor_ms_of_gpustat(&loaded, &tools)?;
-    let list = list_of_reads(&loaded, &strace, &gpuwhy)?;
+    let list = list_of_reads(&loaded, &strace, &gpuwhy, own.full_look.files)?;
     let bare: Bare = parsed(loaded.command(None, example("bare_reads")).arg(&list).arg("21"))?;
     let piles: Piles = parsed(loaded.command(None, example("ticks")).arg(MANY_TICKS.to_string()))?;
     loaded.down()?;
@@ -220,8 +223,8 @@ fn own_cost(loaded: &EmulatedBox, gpuwhy: &Path) -> Result<OwnCost> {
     Ok(costs.swap_remove(RUNS / 2))
 }
 
-/// Returns the list of what a full look reads, for the bare loop.
-fn list_of_reads(loaded: &EmulatedBox, strace: &Path, gpuwhy: &Path) -> Result<PathBuf> {
+/// Returns the list of what a full look reads, for the bare loop. Its number is about what gpuwhy itself counted.
+fn list_of_reads(loaded: &EmulatedBox, strace: &Path, gpuwhy: &Path, counted: u64) -> Result<PathBuf> {
     let traces = loaded.path().join("traces");
     fs::create_dir_all(&traces).with_context(|| format!("cannot make `{}`", traces.display()))?;
     let mut command = loaded.command(None, strace);
@@ -235,7 +238,11 @@ fn list_of_reads(loaded: &EmulatedBox, strace: &Path, gpuwhy: &Path) -> Result<P
         threads.push(String::from_utf8_lossy(&text).into_owned());
     }
     let reads = trace::last_look(&threads);
-    ensure!(!reads.is_empty(), "the trace shows no reads");
+    let number = reads.len();
+    ensure!(
+        counted.abs_diff(number as u64) <= counted / ALIKE,
+        "the trace shows {number} reads of a full look, and gpuwhy counted {counted}: this is no fair comparison"
+    );
     let list = loaded.path().join("reads");
     fs::write(&list, reads.join("\n") + "\n")
         .with_context(|| format!("cannot write `{}`", list.display()))?;

@@ -2,23 +2,26 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Calls that read something, the sleep before a full look, and what tells our child from ourselves.
+/// Calls that read something, and what tells our child from ourselves.
 pub(super) const CALLS: &str =
-    "execve,openat,read,pread64,readlink,readlinkat,stat,newfstatat,statx,statfs,getdents64,clock_nanosleep";
+    "execve,openat,read,pread64,readlink,readlinkat,stat,newfstatat,statx,statfs,getdents64";
+
+/// What a full look reads first, and other samples do not.
+const FIRST_OF_A_LOOK: &str = "self/mountinfo\"";
 
 /// What stands in the command line of the child that asks the driver: its reads are those of the driver's library.
 const CHILD: &str = "__nvml";
 
-/// Returns the lines of a list for `bare_reads`: what every thread of ours read after the last sleep of the first one.
+/// Returns the lines of a list for `bare_reads`: what every thread of ours read in the last full look.
 ///
 /// `traces` are the files of `strace -ff -y -ttt`, one a thread.
 pub(super) fn last_look(traces: &[String]) -> Vec<String> {
     let own = traces.iter().filter(|trace| !trace.contains(CHILD));
     let mut calls: Vec<(f64, &str)> = own.flat_map(|trace| trace.lines().filter_map(timed)).collect();
     calls.sort_by(|one, other| one.0.total_cmp(&other.0));
-    let first = calls.iter().rposition(|(_, call)| call.starts_with("clock_nanosleep("));
+    let first = calls.iter().rposition(|(_, call)| call.contains(FIRST_OF_A_LOOK));
     let mut reads = Reads::default();
-    for (_, call) in &calls[first.map_or(0, |place| place + 1)..] {
+    for (_, call) in &calls[first.unwrap_or(calls.len())..] {
         reads.take(call);
     }
     reads.list.into_iter().map(|(how, path)| format!("{how} {path}")).collect()
@@ -111,7 +114,9 @@ mod tests {
     fn only_the_last_look_counts_and_all_its_threads() {
         let first = "1.0 execve(\"/usr/bin/gpuwhy\", [\"gpuwhy\", \"self\"], 0x7f) = 0\n\
                      1.1 openat(AT_FDCWD</root>, \"/proc/stat\", O_RDONLY) = 3</proc/stat>\n\
-                     1.2 clock_nanosleep(CLOCK_MONOTONIC, 0, {tv_sec=0}, NULL) = 0\n\
+                     1.2 openat(AT_FDCWD</root>, \"/proc/self/mountinfo\", O_RDONLY) = 3</proc/self/mountinfo>\n\
+                     1.3 openat(4</proc>, \"8/stat\", O_RDONLY|O_CLOEXEC) = 9</proc/8/stat>\n\
+                     1.9 openat(AT_FDCWD</root>, \"/proc/self/mountinfo\", O_RDONLY) = 3</proc/self/mountinfo>\n\
                      2.0 openat(4</proc>, \"7/stat\", O_RDONLY|O_CLOEXEC) = 5</proc/7/stat>\n\
                      2.1 read(5</proc/7/stat>, \"7 (x)\", 4096) = 5\n\
                      2.2 openat(4</proc>, \"7/io\", O_RDONLY|O_CLOEXEC) = -1 EACCES (Permission denied)\n\
@@ -129,6 +134,7 @@ mod tests {
         assert_eq!(
             read,
             [
+                "read /proc/self/mountinfo",
                 "read /proc/7/stat",
                 "read /proc/7/io",
                 "link /proc/7/fd/3",
@@ -137,6 +143,10 @@ mod tests {
                 "stat /proc/7/exe",
                 "room /dev/shm"
             ]
+        );
+        assert_eq!(
+            last_look(&["1.0 openat(4</proc>, \"7/stat\", O_RDONLY) = 5</proc/7/stat>".to_owned()]),
+            [""; 0]
         );
     }
 }
