@@ -1,6 +1,7 @@
 //! Reads a list of files in a bare loop and prints, as JSON, what that costs: the least that anybody could pay.
 //!
-//! `bare_reads LIST TIMES`; each line of the list is `read`, `again` (a file that stays open), `list`,
+//! `bare_reads LIST TIMES REST`; it rests so many milliseconds before each time, as a look that comes now and then does:
+//! caches are as cold for the one as for the other. Each line of the list is `read`, `again` (a file that stays open), `list`,
 //! `link`, `stat` or `room`, a space, and a path.
 
 use std::io::{self, Write as _};
@@ -17,12 +18,14 @@ const ROOM: usize = 64 * 1024;
 
 fn main() -> ExitCode {
     let mut arguments = std::env::args().skip(1);
-    let (list, times) = (arguments.next(), arguments.next().and_then(|times| times.parse().ok()));
-    let (Some(list), Some(times)) = (list, times) else {
-        let _ = writeln!(io::stderr(), "bare_reads: say which list, and how often");
+    let list = arguments.next();
+    let mut number = || arguments.next().and_then(|number| number.parse().ok());
+    let (Some(list), Some(times), Some(rest)) = (list, number(), number()) else {
+        let _ =
+            writeln!(io::stderr(), "bare_reads: say which list, how often, and how long it rests between");
         return ExitCode::FAILURE;
     };
-    match run(&list, times) {
+    match run(&list, times, Duration::from_millis(rest)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             let _ = writeln!(io::stderr(), "bare_reads: {error}");
@@ -31,7 +34,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(list: &str, times: usize) -> io::Result<()> {
+fn run(list: &str, times: u64, rest: Duration) -> io::Result<()> {
     let text = std::fs::read_to_string(list)?;
     let files: Vec<(&str, &str)> = text.lines().filter_map(|line| line.split_once(' ')).collect();
     let mut room = vec![0_u8; ROOM];
@@ -39,8 +42,9 @@ fn run(list: &str, times: usize) -> io::Result<()> {
     let open = |path: &str| openat(CWD, path, flags, Mode::empty()).ok();
     let kept: Vec<Option<OwnedFd>> =
         files.iter().map(|(how, path)| if *how == "again" { open(path) } else { None }).collect();
-    let mut costs = Vec::with_capacity(times);
+    let mut costs = Vec::new();
     for _ in 0..times {
+        std::thread::sleep(rest);
         let before = processor_time();
         for ((how, path), kept) in files.iter().zip(&kept) {
             match kept {

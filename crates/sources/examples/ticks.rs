@@ -10,8 +10,11 @@ use gpuwhy_model::reading::Reading;
 use gpuwhy_sources::{Depth, Observer, Options, Roots, nvml};
 use serde_json::json;
 
-/// So many samples, full ones among them, fill what is only filled once.
-const WARM_UP: usize = 200;
+/// So many samples, many full ones among them, fill what is only filled once.
+const WARM_UP: usize = 400;
+
+/// One sample in so many is a full one while it warms up.
+const FULL_EVERY_WARMING: usize = 20;
 
 /// One sample in so many is a full one, as in a long look.
 const FULL_EVERY: usize = 1000;
@@ -37,16 +40,16 @@ fn main() -> ExitCode {
 
 fn run(number: usize) -> io::Result<()> {
     let mut observer = Observer::start(Roots::default(), Options::default());
-    take(&mut observer, WARM_UP);
+    take(&mut observer, WARM_UP, FULL_EVERY_WARMING);
     let before = held(&mut observer)?;
-    take(&mut observer, number);
+    take(&mut observer, number, FULL_EVERY);
     let after = held(&mut observer)?;
     writeln!(io::stdout(), "{}", json!({ "before": before, "after": after }))
 }
 
-fn take(observer: &mut Observer, number: usize) {
+fn take(observer: &mut Observer, number: usize, full_every: usize) {
     for tick in 0..number {
-        let depth = if tick % FULL_EVERY == 0 { Depth::Full } else { Depth::Calm };
+        let depth = if tick % full_every == 0 { Depth::Full } else { Depth::Calm };
         observer.sample(depth);
     }
 }

@@ -116,7 +116,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<(bool, String)> {
     let own = own_cost(&loaded, &gpuwhy)?;
     let gpustat_ms = once::processor_ms_of_gpustat(&loaded, &tools)?;
     let list = list_of_reads(&loaded, &strace, &gpuwhy, own.full_look.files)?;
-    let bare: Bare = parsed(loaded.command(None, example("bare_reads")).arg(&list).arg("21"))?;
+    let bare: Bare = parsed(loaded.command(None, example("bare_reads")).arg(&list).args(["11", "500"]))?;
     let piles: Piles = parsed(loaded.command(None, example("ticks")).arg(MANY_TICKS.to_string()))?;
     loaded.down()?;
     let figures = Figures { own, gpustat_ms, bare, piles };

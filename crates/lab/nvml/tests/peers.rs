@@ -104,9 +104,9 @@ impl Scene {
         let directory = &self.test_box.directory;
         let since_start = Machine::open(directory).unwrap().since_start(Clock::now());
         let at_s = since_start + UNTIL_EVENT_S;
-        let mut text = fs::read_to_string(directory.board_file()).unwrap();
-        text.push_str(&format!("\n[[event]]\nat_s = {at_s:.1}\ncard = {card}\nxid = {xid}\n"));
-        fs::write(directory.board_file(), text).unwrap();
+        let board = fs::read_to_string(directory.board_file()).unwrap();
+        let event = format!("[[event]]\nat_s = {at_s:.1}\ncard = {card}\nxid = {xid}\n");
+        fs::write(directory.board_file(), format!("{board}\n{event}")).unwrap();
     }
 
     fn clients(&self, card: usize) -> Vec<(u32, u64)> {

@@ -17,8 +17,8 @@ use crate::progress::RecordingLine;
 use crate::speech::Speech;
 use report::{CostReport, Measured};
 
-/// Calm ticks between the two full looks, as in a look of five seconds.
-const TICKS: usize = 9;
+/// Calm ticks between the two full looks: what is read at every third or fourth of them has its share in the mean.
+const TICKS: usize = 12;
 
 /// Looks, measures, prints; returns the exit code.
 ///

@@ -32,6 +32,16 @@ impl Measured {
         }
     }
 
+    /// Returns our own processor time.
+    fn own(&self) -> Duration {
+        self.parts.iter().map(|(_, cost)| cost.processor).sum()
+    }
+
+    /// Returns how many files were read.
+    fn files(&self) -> u64 {
+        self.parts.iter().map(|(_, cost)| cost.files).sum()
+    }
+
     fn cost(&self, part: Part) -> Cost {
         self.parts.iter().find(|(known, _)| *known == part).map(|(_, cost)| *cost).unwrap_or_default()
     }
@@ -45,9 +55,9 @@ pub(super) struct CostReport {
     cards: usize,
     /// Processes that were read at the full look.
     processes: usize,
-    /// Calm ticks of which the middle is given.
+    /// Calm ticks of which the mean is given.
     pub(super) calm_ticks: usize,
-    /// The middle of the calm ticks, figure by figure.
+    /// The mean of the calm ticks: some of them read more than others, in turn.
     pub(super) calm_tick: SampleCost,
     /// A full look, after what is read only once.
     pub(super) full_look: SampleCost,
@@ -86,6 +96,20 @@ pub(super) struct PartCost {
     pub(super) files: u64,
 }
 
+impl PartCost {
+    /// Returns the mean of what one source cost.
+    fn mean_of(part: Part, samples: &[Measured]) -> Self {
+        let all = samples.iter().map(|sample| sample.cost(part)).fold(Cost::default(), Cost::plus);
+        let number = samples.len().max(1);
+        Self {
+            part,
+            processor_ms: milliseconds(all.processor) / number as f64,
+            wall_ms: milliseconds(all.wall) / number as f64,
+            files: all.files / number as u64,
+        }
+    }
+}
+
 /// Memory in bytes; null where the kernel does not say.
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct Memory {
@@ -102,8 +126,8 @@ impl CostReport {
             cards: full.cards,
             processes: full.processes,
             calm_ticks: calm.len(),
-            calm_tick: SampleCost::middle_of(calm),
-            full_look: SampleCost::middle_of(&[full]),
+            calm_tick: SampleCost::mean_of(calm),
+            full_look: SampleCost::mean_of(&[full]),
             memory: Memory {
                 own_bytes: footprint.own.into_known(),
                 child_bytes: footprint.child.into_known(),
@@ -113,31 +137,20 @@ impl CostReport {
 }
 
 impl SampleCost {
-    /// Returns the middle of each figure.
-    fn middle_of(samples: &[Measured]) -> Self {
-        let parts: Vec<PartCost> = Part::ALL
-            .iter()
-            .map(|part| {
-                let costs: Vec<Cost> = samples.iter().map(|sample| sample.cost(*part)).collect();
-                PartCost {
-                    part: *part,
-                    processor_ms: middle(costs.iter().map(|cost| milliseconds(cost.processor))),
-                    wall_ms: middle(costs.iter().map(|cost| milliseconds(cost.wall))),
-                    files: middle_count(costs.iter().map(|cost| cost.files)),
-                }
-            })
-            .collect();
-        let child_ms = middle(samples.iter().map(|sample| milliseconds(sample.child)));
-        let whole = |sample: &Measured| {
-            let own: Duration = sample.parts.iter().map(|(_, cost)| cost.processor).sum();
-            milliseconds(own + sample.child)
+    /// Returns the mean of each figure.
+    fn mean_of(samples: &[Measured]) -> Self {
+        let mean = |value: fn(&Measured) -> Duration| {
+            milliseconds(samples.iter().map(value).sum::<Duration>()) / samples.len().max(1) as f64
         };
+        let mean_count = |counts: u64| counts / (samples.len() as u64).max(1);
+        let parts: Vec<PartCost> = Part::ALL.iter().map(|part| PartCost::mean_of(*part, samples)).collect();
+        let (child_ms, own_ms) = (mean(|sample| sample.child), mean(Measured::own));
         Self {
-            processor_ms: middle(samples.iter().map(whole)),
-            files: parts.iter().map(|part| part.files).sum(),
+            processor_ms: own_ms + child_ms,
+            files: mean_count(samples.iter().map(Measured::files).sum()),
             child_ms,
-            library_ms: middle(samples.iter().map(|sample| milliseconds(sample.library))),
-            library_calls: middle_count(samples.iter().map(|sample| sample.calls)),
+            library_ms: mean(|sample| sample.library),
+            library_calls: mean_count(samples.iter().map(|sample| sample.calls).sum()),
             parts,
         }
     }
@@ -150,18 +163,6 @@ impl SampleCost {
 
 fn milliseconds(time: Duration) -> f64 {
     (time.as_secs_f64() * 1e6).round() / 1e3
-}
-
-fn middle(values: impl Iterator<Item = f64>) -> f64 {
-    let mut values: Vec<f64> = values.collect();
-    values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied().unwrap_or(0.0)
-}
-
-fn middle_count(values: impl Iterator<Item = u64>) -> u64 {
-    let mut values: Vec<u64> = values.collect();
-    values.sort_unstable();
-    values.get(values.len() / 2).copied().unwrap_or(0)
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
@@ -178,7 +179,7 @@ mod tests {
     use super::{Measured, SampleCost};
 
     #[test]
-    fn one_slow_tick_does_not_count_and_the_child_does() {
+    fn ticks_that_read_more_count_and_so_does_the_child() {
         let tick = |milliseconds: u64| Measured {
             parts: vec![(
                 Part::Host,
@@ -188,8 +189,8 @@ mod tests {
             calls: 40,
             ..Measured::default()
         };
-        let cost = SampleCost::middle_of(&[tick(1), tick(90), tick(1)]);
-        assert!((cost.processor_ms - 3.0).abs() < 1e-9);
+        let cost = SampleCost::mean_of(&[tick(1), tick(10), tick(1)]);
+        assert!((cost.processor_ms - 6.0).abs() < 1e-9);
         assert_eq!((cost.files, cost.library_calls), (5, 40));
         assert!(cost.part(Part::Host).is_some());
     }
