@@ -9,9 +9,11 @@ mod malformed;
 
 pub mod kernel_log;
 pub mod nvidia_smi_xml;
+pub mod paste;
 pub mod proc;
 pub mod recording;
 pub mod sys;
+pub mod text;
 
 pub use decoding::decoded;
 pub use fabric_manager::fabric_manager_version;

@@ -5,9 +5,12 @@
 mod cards;
 mod devices;
 mod host;
+mod merge;
 mod processes;
 mod series;
 mod workloads;
+
+pub use merge::{Disagreement, Merged, merge};
 
 use crate::reading::{Failure, Reading};
 use crate::sample::{KernelLine, Sample, XidEvent};
