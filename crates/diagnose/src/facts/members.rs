@@ -22,7 +22,7 @@ pub(crate) struct Member<'scene> {
 impl<'scene> Member<'scene> {
     /// Returns whether kernels run on its card nearly all the time and draw little: it may wait on the card.
     pub(crate) fn may_spin(&self, limits: &Limits) -> bool {
-        self.busy >= limits.busy_percent_min && self.effort.of_limit < limits.exchange_power_share_max
+        self.busy >= limits.busy_percent_min && self.effort.for_work < limits.exchange_power_share_max
     }
 
     /// Returns whether its card does nothing.

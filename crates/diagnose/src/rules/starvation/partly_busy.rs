@@ -14,6 +14,7 @@ use crate::draft::Draft;
 use crate::evidence::{busy, normal, power, zeros};
 use crate::facts::cards::{Holder, holders, whole_cards};
 use crate::facts::culprit;
+use crate::facts::effort::{as_read, power_for_work};
 use crate::facts::names;
 use crate::facts::team::main_thread_ran;
 use crate::facts::waiting::{Places, Waiting};
@@ -74,8 +75,12 @@ impl PartlyBusyCard<'_> {
             }
         }
         if let Some(ratio) = self.card.power_ratio().into_known() {
-            if ratio < limits.false_busy_power_share_max {
-                let usual = normal(Comparison::AtLeast, limits.false_busy_power_share_max * 100.0);
+            let is_little = power_for_work(self.card)
+                .known()
+                .is_some_and(|share| *share < limits.false_busy_power_share_max);
+            if is_little {
+                let least = as_read(self.card, limits.false_busy_power_share_max);
+                let usual = normal(Comparison::AtLeast, least * 100.0);
                 draft.agree(0.5, power(scene, self.card, ratio, usual));
             } else {
                 draft.silent(0.5);

@@ -14,6 +14,7 @@ use gpuwhy_model::verdict::Severity;
 use crate::draft::Draft;
 use crate::evidence::{busy, normal, once, reader};
 use crate::facts::cards::{Activity, Holder, activity, holders, is_free, whole_cards, why_not_in_proc};
+use crate::facts::effort::power_for_work;
 use crate::facts::idle::{IdleSource, idle};
 use crate::facts::kernel_log;
 use crate::facts::kin::Kin;
@@ -130,7 +131,7 @@ fn working_state<'scene>(
     holders: &[Holder<'scene>],
     limits: &Limits,
 ) -> Option<Healthy> {
-    let ratio = card.power_ratio().into_known();
+    let ratio = power_for_work(card).into_known();
     let is_busy = card.busy.known().is_some_and(|busy| busy.mean.0 >= limits.busy_percent_min);
     if is_busy {
         // Busy at little power may be waiting inside a kernel.

@@ -15,7 +15,7 @@ use crate::draft::Draft;
 use crate::evidence::{busy, flag, normal, once, over, power, with_normal};
 use crate::facts::cards::Holder;
 use crate::facts::culprit;
-use crate::facts::effort::{is_kept_slow, lost_share};
+use crate::facts::effort::{as_read, is_kept_slow, lost_share};
 use crate::facts::exchange::{Way, WayKind, has_no_nvlink, network, nvlink, pcie};
 use crate::facts::hot::own_threads;
 use crate::facts::members::{Exchanging, Member, exchanging};
@@ -112,7 +112,7 @@ fn judge(scene: &Scene, exchanging: &Exchanging<'_>, limits: &Limits, findings: 
     }
     // Power is seen only while one looks.
     draft.balance.rest_on(scene.window.samples, scene.window.span_s);
-    let usual = normal(Comparison::AtLeast, limits.exchange_power_share_max * 100.0);
+    let usual = normal(Comparison::AtLeast, as_read(first.card, limits.exchange_power_share_max) * 100.0);
     draft.agree(1.5, power(scene, first.card, first.effort.of_limit, usual));
     if exchanging.members.len() > 1 {
         let words = text::all_alike(exchanging.members.len());

@@ -16,6 +16,7 @@ use crate::evidence::{busy, flag, normal, once, over, power, reader, with_normal
 use crate::facts::cards::{Holder, holders, whole_cards};
 use crate::facts::claims::by_others_or_kernels;
 use crate::facts::culprit;
+use crate::facts::effort::{as_read, power_for_work};
 use crate::findings::Findings;
 use crate::rule::{Needs, Rule, Span};
 
@@ -65,8 +66,8 @@ fn judge(scene: &Scene, card: &Card, limits: &Limits, findings: &mut Findings) {
         findings.rule_out(signal, Some(card.index));
         return;
     }
-    let power_ratio = card.power_ratio();
-    let draws_little = power_ratio.known().is_some_and(|ratio| *ratio < limits.false_busy_power_share_max);
+    let power_share = power_for_work(card);
+    let draws_little = power_share.known().is_some_and(|share| *share < limits.false_busy_power_share_max);
     if draws_little {
         // Kernels are there all the time and hardly compute: waiting inside a kernel looks like this.
         findings.rule_out(Signal::PowerRatio, Some(card.index));
@@ -82,7 +83,7 @@ fn judge(scene: &Scene, card: &Card, limits: &Limits, findings: &mut Findings) {
     } else {
         draft.silent(0.5);
     }
-    weigh_power(scene, card, &power_ratio, limits, &mut draft);
+    weigh_power(scene, card, &power_share, limits, &mut draft);
     weigh_brakes(scene, card, limits, &mut draft);
     weigh_memory(scene, card, limits, &mut draft);
     weigh_sharing(scene, &working, limits, &mut draft);
@@ -96,14 +97,14 @@ fn judge(scene: &Scene, card: &Card, limits: &Limits, findings: &mut Findings) {
 }
 
 /// Weighs power: real work draws it.
-fn weigh_power(scene: &Scene, card: &Card, ratio: &Reading<f64>, limits: &Limits, draft: &mut Draft) {
-    match ratio {
-        Reading::Known(ratio) => {
+fn weigh_power(scene: &Scene, card: &Card, share: &Reading<f64>, limits: &Limits, draft: &mut Draft) {
+    match share {
+        Reading::Known(share) => {
             // From the lower limit, where it says nothing, to the upper one, where it says all.
             let (low, high) = (limits.false_busy_power_share_max, limits.saturated_power_share_min);
-            let strength = (ratio - low) / (high - low);
-            let usual = normal(Comparison::Less, limits.saturated_power_share_min * 100.0);
-            draft.agree_by(3.0, strength, power(scene, card, *ratio, usual));
+            let strength = (share - low) / (high - low);
+            let usual = normal(Comparison::Less, as_read(card, high) * 100.0);
+            draft.agree_by(3.0, strength, power(scene, card, as_read(card, *share), usual));
         }
         other => {
             if let Some(absence) = other.absence() {

@@ -14,7 +14,7 @@ use crate::draft::Draft;
 use crate::evidence::{busy, normal, once, over, power, reader, with_normal, zeros};
 use crate::facts::cards::{Holder, holders_at_work, whole_cards, why_not_in_proc};
 use crate::facts::claims::by_others;
-use crate::facts::effort::{HollowCard, hollow, lost_share};
+use crate::facts::effort::{HollowCard, as_read, hollow, lost_share};
 use crate::facts::hot::{OwnThreads, own_threads};
 use crate::facts::peers::{Job, job_of, jobs};
 use crate::facts::{culprit, exchange};
@@ -121,7 +121,7 @@ fn judge(
     } else {
         draft.silent(1.0);
     }
-    let usual = normal(Comparison::AtLeast, limits.launch_power_share_max * 100.0);
+    let usual = normal(Comparison::AtLeast, as_read(hollow.card, limits.launch_power_share_max) * 100.0);
     draft.agree(2.0, power(scene, hollow.card, hollow.effort.of_limit, usual));
     let percent = Percent(hot.hottest.min(1.0) * 100.0);
     let words = text::hot_thread(hot.name.as_str(), percent);
