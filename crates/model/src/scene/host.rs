@@ -35,6 +35,34 @@ pub struct Machine {
     pub promised_cards: Reading<String>,
     /// Who looks.
     pub viewer: Viewer,
+    /// Whether the firmware lets only signed code start.
+    pub secure_boot: Reading<bool>,
+    /// Limits of the shell or process that was asked (`ulimit -a`, `/proc/PID/limits`).
+    pub process_limits: Reading<Vec<ProcessLimit>>,
+}
+
+/// A limit of a process.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ProcessLimit {
+    /// Its name: `open files`, `max locked memory` …, as `ulimit -a` words it.
+    pub name: String,
+    /// The limit in force, bytes where it is a size; unsupported: there is none.
+    pub limit: Reading<u64>,
+}
+
+/// A build of the driver's module for one kernel, as `dkms` lists it.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ModuleBuild {
+    /// Name of the module's package (`nvidia`).
+    pub module: String,
+    /// Version of the module.
+    pub version: String,
+    /// Release of the kernel that it is built for; none: it is only added.
+    pub kernel: Option<String>,
+    /// `added`, `built`, `installed` …
+    pub state: String,
 }
 
 /// The NVIDIA driver and its library.
@@ -63,6 +91,10 @@ pub struct Driver {
     pub xid_events: Reading<Vec<XidEvent>>,
     /// Calls into the driver that did not return.
     pub stuck_calls: Vec<StuckCall>,
+    /// Version of the module's file on disk, which the next load takes; unsupported: there is no such file.
+    pub module_file: Reading<String>,
+    /// Builds of the module for the kernels of this machine.
+    pub module_builds: Reading<Vec<ModuleBuild>>,
 }
 
 /// Processors, memory, pressure.

@@ -6,16 +6,26 @@ mod card;
 mod host;
 mod neighbours;
 mod process;
+mod program;
 mod provenance;
 
 pub use card::{
     ActivityTrends, Card, Client, EccGrowth, NvLinkState, PcieErrorGrowth, PcieTraffic, ReasonShares,
     ViolationShares,
 };
-pub use host::{Disk, Driver, Host, Machine, Paging, Pressures};
-pub use neighbours::{ClusterNode, Interface, Job, LogLine, Serving};
+pub use cluster::{
+    ClusterNode, NodeActivity, NodeCondition, NodeCounts, Queue, Quota, QuotaHolder, QuotaReach, Reservation,
+    SchedulerState,
+};
+pub use host::{Disk, Driver, Host, Machine, ModuleBuild, Paging, Pressures, ProcessLimit};
+pub use neighbours::{ClusterNode, Interface, Job, Serving};
 pub use process::{Cgroup, IoRates, Process, StateShares, Thread, WaitChannel, Workload};
+pub use program::{
+    AllocatorState, ArchUnsupported, CollectiveTimeout, CudaError, ErrorClass, Exception, LimitHit, LogLine, MemoryOfProcess,
+    NcclWay, OutOfCardMemory, Preallocation, ProcessEnd, ProgramFact, ServerMemory, ServerState, Standing, Step, TooManyWorkers, Wanted,
+};
 pub use provenance::{Provenance, SourceKind};
+pub use resources::Resources;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -50,6 +60,8 @@ closed_list! {
         Jobs = "jobs",
         /// Nodes of a cluster.
         Cluster = "cluster",
+        /// Queues of a scheduler, their limits and reservations, the scheduler itself.
+        Queues = "queues",
         /// Model servers.
         Serving = "serving",
         /// What the program itself says: logs, traces, stacks.
@@ -89,6 +101,14 @@ pub struct Scene {
     pub jobs: Vec<Job>,
     /// Nodes of a cluster.
     pub cluster: Vec<ClusterNode>,
+    /// Queues of a scheduler.
+    pub queues: Vec<Queue>,
+    /// Limits of what jobs may use.
+    pub quotas: Vec<Quota>,
+    /// Nodes that are kept for somebody.
+    pub reservations: Vec<Reservation>,
+    /// How the scheduler itself does.
+    pub scheduler: SchedulerState,
     /// Model servers.
     pub serving: Vec<Serving>,
     /// What programs themselves said.
