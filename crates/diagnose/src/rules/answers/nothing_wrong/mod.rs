@@ -6,7 +6,7 @@ use gpuwhy_model::evidence::Comparison;
 use gpuwhy_model::limits::Limits;
 use gpuwhy_model::reading::Absence;
 use gpuwhy_model::sample::ClientKind;
-use gpuwhy_model::scene::{Card, Scene};
+use gpuwhy_model::scene::{Card, Process, Scene};
 use gpuwhy_model::signal::{Reader, Signal};
 use gpuwhy_model::units::Unit;
 use gpuwhy_model::verdict::Severity;
@@ -46,6 +46,9 @@ pub(crate) static RULE: Rule = Rule {
 
 /// A driver and a display keep up to this much for themselves, which no list names.
 const HIDDEN_BYTES_MIN: u64 = 400 << 20;
+
+/// PyTorch names the threads so that it starts at the first backward pass.
+const BACKWARD_THREADS: &str = "pt_autograd";
 
 /// What a card without a finding does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -134,6 +137,10 @@ fn working_state<'scene>(
     let ratio = power_for_work(card).into_known();
     let is_busy = card.busy.known().is_some_and(|busy| busy.mean.0 >= limits.busy_percent_min);
     if is_busy {
+        let least = limits.half_multiprocessors_percent_min;
+        if card.activity.sm_active.known().is_some_and(|active| active.mean.0 < least) {
+            return None;
+        }
         // Busy at little power may be waiting inside a kernel.
         return ratio.filter(|ratio| *ratio >= limits.false_busy_power_share_max).map(|_| Healthy::Works);
     }
@@ -146,6 +153,10 @@ fn working_state<'scene>(
         return None;
     }
     let team = Team::of(kin, holders)?;
+    if team.computing.iter().any(|process| trains(process)) {
+        // Nobody trains now and then: something keeps its card from being busy.
+        return None;
+    }
     // With loaders there is more to ask: what does the card wait for, if not for them?
     let is_simple = team.kind == LoaderKind::MainThread && team.looks() > 0 && !team.has_own_background;
     let is_calm = team.mean(|loader| loader.waiting.occupied()) < limits.loader_idle_share_max;
@@ -155,6 +166,11 @@ fn working_state<'scene>(
         .iter()
         .any(|process| process.cores.known().is_some_and(|cores| cores.0 >= limits.loader_cores_full));
     (is_simple && is_calm && !is_hot).then_some(Healthy::LightlyUsed)
+}
+
+/// Returns whether a process goes back over what it computed, which only training does.
+fn trains(process: &Process) -> bool {
+    process.threads.known().into_iter().flatten().any(|thread| thread.name.starts_with(BACKWARD_THREADS))
 }
 
 fn judge(scene: &Scene, healthy: &[(&Card, Healthy)], limits: &Limits) -> Draft {
