@@ -149,12 +149,19 @@ fn peers_clock(scene: &Scene, card: &Card, limits: &Limits) -> Option<f64> {
         .map(|job| job.cards(scene))
         .find(|cards| cards.iter().any(|one| one.index == card.index))?;
     let limit = card.power_limits.enforced.known()?.0;
+    let own_ratio = card.power_ratio().into_known()?;
+    // Who only waits for others draws little, at the highest clocks.
+    let works_as_hard = |other: &Card| {
+        let least = own_ratio - limits.member_difference_share_min;
+        other.power_ratio().known().is_some_and(|ratio| *ratio >= least)
+    };
     let is_alike = |other: &&&Card| {
         let other_limit = other.power_limits.enforced.known().map_or(0.0, |limit| limit.0);
         other.index != card.index
             && other.name == card.name
             && is_under_load(other, limits)
             && (other_limit - limit).abs() <= limit * ALIKE
+            && works_as_hard(other)
     };
     let clocks: Vec<f64> =
         cards.iter().filter(is_alike).filter_map(|other| Some(other.sm_clock.known()?.mean.0)).collect();
