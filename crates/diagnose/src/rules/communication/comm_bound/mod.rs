@@ -4,7 +4,7 @@ use gpuwhy_model::action::Action;
 use gpuwhy_model::cause::Cause;
 use gpuwhy_model::evidence::Comparison;
 use gpuwhy_model::limits::Limits;
-use gpuwhy_model::reading::Absence;
+use gpuwhy_model::reading::{Absence, Access};
 use gpuwhy_model::sample::CardPath;
 use gpuwhy_model::scene::Scene;
 use gpuwhy_model::signal::{Reader, Signal};
@@ -16,7 +16,7 @@ use crate::evidence::{busy, flag, normal, once, over, power, with_normal};
 use crate::facts::cards::Holder;
 use crate::facts::culprit;
 use crate::facts::effort::{as_read, is_kept_slow, lost_share};
-use crate::facts::exchange::{Way, WayKind, has_no_nvlink, network, nvlink, pcie};
+use crate::facts::exchange::{Way, WayKind, counts_remote_memory, has_no_nvlink, network, nvlink, pcie};
 use crate::facts::hot::own_threads;
 use crate::facts::members::{Exchanging, Member, exchanging};
 use crate::findings::Findings;
@@ -48,6 +48,9 @@ pub(crate) static RULE: Rule = Rule {
     check,
 };
 
+/// A network link that carries less of what it could is quiet. The exchange may go past the kernel then, as remote memory
+/// access does, which the kernel's own interfaces do not count.
+const HIDDEN_SHARE_MAX: f64 = 0.01;
 /// How much moments of 20 ms tell, beside a counter of the whole window.
 const MOMENTS_STRENGTH: f64 = 0.7;
 
@@ -154,9 +157,15 @@ fn ways(scene: &Scene, exchanging: &Exchanging<'_>) -> (Vec<Way>, Vec<(Signal, A
     }
     if exchanging.job.spans_nodes() != Some(false) {
         match (network(scene), scene.network.absence()) {
-            (Some(way), _) => ways.push(way),
+            (Some(way), _) => {
+                if way.share.is_none_or(|share| share < HIDDEN_SHARE_MAX) && !counts_remote_memory(scene) {
+                    unseen.push((Signal::Network, Absence::Unsupported));
+                }
+                ways.push(way);
+            }
             (None, Some(absence)) => unseen.push((Signal::Network, absence)),
-            (None, None) => {}
+            // Inside a container only the inner end of its own link shows: what the machine sends does not.
+            (None, None) => unseen.push((Signal::Network, Absence::Denied(Access::MountedSys))),
         }
     }
     (ways, unseen)
