@@ -17,8 +17,12 @@ use crate::facts::culprit;
 use crate::facts::effort::{as_read, power_for_work};
 use crate::facts::names;
 use crate::facts::team::main_thread_ran;
+use crate::facts::traffic::Copies;
 use crate::facts::waiting::{Places, Waiting};
 use crate::findings::Findings;
+
+/// Less of what copies over the link can reach is the usual input of a program, however little time is left for it.
+const COPIES_SHARE_MIN: f64 = 0.3;
 
 /// A card with somebody at work, as a rule one that does not fill it.
 pub(crate) struct PartlyBusyCard<'scene> {
@@ -41,6 +45,19 @@ impl PartlyBusyCard<'_> {
     pub(crate) fn share_of_rest(&self, ran: f64) -> f64 {
         let waits = self.waits();
         if waits <= 0.0 { 0.0 } else { ((ran - (1.0 - waits)).max(0.0) / waits).min(1.0) }
+    }
+
+    /// Returns for which share of the card's rest its link to the host was full, where the program waits for that: copies
+    /// and kernels of one program mostly take turns, and the utilization counts no copies.
+    pub(super) fn copies_in_rest(&self, copies: &Copies, limits: &Limits) -> f64 {
+        let ran = self.processes().filter_map(main_thread_ran).fold(0.0, f64::max);
+        // The program's own thread makes copies, or waits for their end in a loop.
+        let takes_part = self.share_of_rest(ran) >= limits.loader_idle_share_max;
+        let waits = self.waits();
+        if waits <= 0.0 || copies.share < COPIES_SHARE_MIN || !takes_part {
+            return 0.0;
+        }
+        (copies.share / waits).min(1.0)
     }
 
     /// Returns the processes of the holders, as far as they can be seen.

@@ -19,7 +19,7 @@ use crate::facts::hot::own_threads;
 use crate::facts::kin::Kin;
 use crate::facts::names;
 use crate::facts::team::{LoaderKind, Team};
-use crate::facts::traffic::copies;
+use crate::facts::traffic::{Copies, copies};
 use crate::findings::Findings;
 use crate::rule::{Needs, Rule, Span};
 
@@ -71,7 +71,10 @@ fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
             say_why_not(&work, findings);
             continue;
         };
-        if copies(work.card).is_ok_and(|copies| copies.share >= limits.transfer_link_share_min) {
+        let fills_the_rest = |copies: Copies| {
+            copies.share.max(work.copies_in_rest(&copies, limits)) >= limits.transfer_link_share_min
+        };
+        if copies(work.card).is_ok_and(fills_the_rest) {
             // The thread waits for its copies in a loop.
             findings.rule_out(Signal::PcieTraffic, Some(work.card.index));
             continue;
