@@ -32,11 +32,16 @@ pub(crate) struct PartlyBusyCard<'scene> {
     pub(crate) busy: Option<&'scene Trend<Percent>>,
     /// Whether the holders worked on the card in the window or shortly before, where that is known.
     pub(crate) is_in_progress: Option<bool>,
+    /// Share of the time that it loses, by what it draws, where its kernels only wait for other members of its job.
+    pub(crate) spins: Option<f64>,
 }
 
 impl PartlyBusyCard<'_> {
     /// Returns the share of the window in which the card did not work.
     pub(crate) fn waits(&self) -> f64 {
+        if let Some(lost) = self.spins {
+            return lost;
+        }
         self.busy.map_or(0.0, |busy| (1.0 - busy.mean.0 / 100.0).max(0.0))
     }
 
@@ -72,6 +77,11 @@ impl PartlyBusyCard<'_> {
             draft.only_possible();
         }
         match self.busy {
+            Some(trend) if self.spins.is_some() => {
+                // That kernels are there says nothing: they wait. What they wait for may be something else, too.
+                draft.silent(4.0);
+                draft.rest_on(trend);
+            }
             Some(trend) => {
                 draft.agree(
                     1.5,
@@ -155,7 +165,7 @@ pub(super) fn cards_at_work<'scene>(
             continue;
         }
         let is_in_progress = is_in_progress(card, &holders, limits);
-        at_work_on.push(PartlyBusyCard { card, holders, busy, is_in_progress });
+        at_work_on.push(PartlyBusyCard { card, holders, busy, is_in_progress, spins: None });
     }
     at_work_on
 }

@@ -76,7 +76,7 @@ fn network_share(waiting: &WaitingCard<'_>, seen: &Seen<'_>, jobs: &[Job<'_>], l
     let has_connections = connections(waiting).is_some_and(|number| number > 0);
     let exchanges_over_it = job_of(jobs, &waiting.work.holders)
         .is_some_and(|job| job.is_collective() && job.spans_nodes() != Some(false));
-    if is_full(seen, limits) && has_connections && !exchanges_over_it {
+    if is_full(seen, limits) && has_connections && !exchanges_over_it && waiting.work.spins.is_none() {
         return (1.0 - waiting.storage - waiting.processor).max(waiting.network);
     }
     waiting.network
