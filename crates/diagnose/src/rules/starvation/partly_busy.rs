@@ -21,6 +21,9 @@ use crate::facts::traffic::Copies;
 use crate::facts::waiting::{Places, Waiting};
 use crate::findings::Findings;
 
+/// Memory that grows by so much in a window, in so many steps, is being filled; what is only taken comes in one step.
+const FILLED_BYTES: u64 = 256 << 20;
+const FILLING_STEPS: usize = 3;
 /// Less of what copies over the link can reach is the usual input of a program, however little time is left for it.
 const COPIES_SHARE_MIN: f64 = 0.3;
 
@@ -202,6 +205,17 @@ pub(super) fn is_hot(holder: &Holder<'_>, limits: &Limits) -> bool {
         })
 }
 
+/// Returns whether what a process holds has grown in the window: a model that is read into the card is work in progress,
+/// and copies are no kernels.
+fn is_filled(client: &Client) -> bool {
+    let Some(held) = client.memory_trend.known() else {
+        return false;
+    };
+    let points: Vec<f64> = held.outline.points().map(|(_, bytes)| bytes).collect();
+    let steps = points.windows(2).filter(|pair| pair[1] > pair[0]).count();
+    held.last.0.saturating_sub(held.min.0) >= FILLED_BYTES && steps >= FILLING_STEPS
+}
+
 /// Returns whether the holders worked on a card in the window or shortly before; none when nothing tells.
 fn is_in_progress(card: &Card, holders: &[Holder<'_>], limits: &Limits) -> Option<bool> {
     let shows_work = |work: &Trend<Percent>| work.max.0 > limits.idle_percent_max;
@@ -211,7 +225,7 @@ fn is_in_progress(card: &Card, holders: &[Holder<'_>], limits: &Limits) -> Optio
     let worked = |client: &Client| {
         client.sm.known().is_some_and(shows_work) || client.seen_working && is_recent(&client.idle_for)
     };
-    if holders.iter().any(|holder| worked(holder.client)) {
+    if holders.iter().any(|holder| worked(holder.client) || is_filled(holder.client)) {
         return Some(true);
     }
     let all_are_known = holders.iter().all(|holder| holder.client.sm.is_known());
