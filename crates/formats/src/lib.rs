@@ -6,6 +6,7 @@ mod decoding;
 mod fabric_manager;
 mod format;
 mod malformed;
+mod nvidia_cell;
 
 pub mod kernel_log;
 pub mod nvidia_smi_xml;
@@ -14,6 +15,7 @@ pub mod proc;
 pub mod recording;
 pub mod sys;
 pub mod text;
+pub mod unpack;
 
 pub use decoding::decoded;
 pub use fabric_manager::fabric_manager_version;

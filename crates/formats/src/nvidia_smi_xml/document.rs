@@ -62,8 +62,6 @@ pub(super) struct Document {
     pub(super) root: Element,
     /// The line at which the rest is missing.
     pub(super) cut_at: Option<u64>,
-    /// Whether another document follows.
-    pub(super) is_followed: bool,
 }
 
 /// Reads the first document. What stands before it (a prompt) and after it (warnings) is left out; of one that was cut
@@ -96,7 +94,7 @@ pub(super) fn document(text: &str) -> Result<Document, FormatError> {
         let closed = match event {
             Event::Start(tag) if parser.is_next_document(&tag) => {
                 let error = parser.end_error(format!("another `<{ROOT}>`"));
-                return parser.cut(error).map(|document| Document { is_followed: true, ..document });
+                return parser.cut(error);
             }
             Event::Start(tag) => {
                 parser.open(&tag)?;
@@ -122,9 +120,7 @@ pub(super) fn document(text: &str) -> Result<Document, FormatError> {
             }
         };
         if let Some(root) = closed {
-            let end = usize::try_from(reader.buffer_position()).unwrap_or(usize::MAX);
-            let rest = text.get(start.saturating_add(end)..).unwrap_or_default();
-            return Ok(Document { root, cut_at: None, is_followed: rest.contains(ROOT_START) });
+            return Ok(Document { root, cut_at: None });
         }
     }
 }
@@ -184,7 +180,7 @@ impl Parser<'_> {
     fn cut(self, error: FormatError) -> Result<Document, FormatError> {
         match self.open.into_iter().next() {
             Some(root) if root.child(&[CARD]).is_some() => {
-                Ok(Document { root, cut_at: Some(self.line), is_followed: false })
+                Ok(Document { root, cut_at: Some(self.line) })
             }
             _ => Err(error),
         }

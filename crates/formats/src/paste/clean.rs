@@ -12,7 +12,8 @@ pub(super) fn cleaned(raw: &str) -> Cow<'_, str> {
     // A progress bar goes back to the beginning of the line: what was written last is what stands there.
     let raw = raw.rsplit('\r').find(|part| !part.is_empty()).unwrap_or_default();
     let mut text = without_escapes(raw);
-    if text.contains('&') && ENTITIES.iter().any(|(name, _)| text.contains(name)) {
+    // Where a tag stands as it is, names of characters are part of the text.
+    if text.contains('&') && !text.contains('<') && ENTITIES.iter().any(|(name, _)| text.contains(name)) {
         let named = ENTITIES.iter().fold(text.into_owned(), |text, (name, mark)| text.replace(name, mark));
         text = Cow::Owned(named);
     }
@@ -90,6 +91,7 @@ mod tests {
     fn names_of_characters_are_read() {
         assert_eq!(cleaned("a &lt;b&gt; &amp;lt;"), "a <b> &lt;");
         assert_eq!(cleaned("x & y"), "x & y");
+        assert_eq!(cleaned("<name>a &amp; b</name>"), "<name>a &amp; b</name>");
     }
 
     #[test]

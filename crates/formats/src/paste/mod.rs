@@ -27,8 +27,13 @@ pub struct Paste<'text> {
 impl<'text> Paste<'text> {
     /// Cleans a text.
     pub fn of(text: &'text str) -> Self {
-        let mut lines: Vec<Line<'text>> = (1..)
-            .zip(text.split('\n'))
+        Self::of_lines((1..).zip(text.split('\n')))
+    }
+
+    /// Cleans lines, which bear the numbers that they have in a longer text.
+    pub fn of_lines(lines: impl IntoIterator<Item = (u64, &'text str)>) -> Self {
+        let mut lines: Vec<Line<'text>> = lines
+            .into_iter()
             .map(|(number, raw)| Line { number, text: clean::cleaned(raw) })
             .filter(|line| !clean::is_fence(&line.text))
             .collect();

@@ -5,6 +5,6 @@ mod catalogue;
 mod understood;
 
 pub use block::{Block, Context, Remark};
-pub use understood::{Piece, Understood, understand};
+pub use understood::{Met, Piece, Understood, understand, understand_paste};
 
 use block::TextFormat;

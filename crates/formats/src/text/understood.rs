@@ -31,15 +31,37 @@ pub struct Understood {
     pub unknown_lines: Vec<u64>,
 }
 
+/// What is met in a paste, in order.
+#[derive(Debug)]
+pub enum Met {
+    /// An output that was understood.
+    Piece(Box<Piece>),
+    /// A line that nobody knows, by its number in the text.
+    Unknown(u64),
+}
+
 /// Understands a text as far as any format does.
 pub fn understand(text: &str) -> Understood {
     understand_by(FORMATS, text)
 }
 
+/// Understands a paste as far as any format does, and hands over what it meets: what a long text holds need not be in
+/// memory at one time.
+pub fn understand_paste(paste: &Paste<'_>, met: &mut dyn FnMut(Met)) {
+    understand_each(FORMATS, paste, met);
+}
+
 fn understand_by(formats: &[TextFormat], text: &str) -> Understood {
-    let paste = Paste::of(text);
-    let lines = paste.lines.as_slice();
     let mut understood = Understood::default();
+    understand_each(formats, &Paste::of(text), &mut |met| match met {
+        Met::Piece(piece) => understood.pieces.push(*piece),
+        Met::Unknown(line) => understood.unknown_lines.push(line),
+    });
+    understood
+}
+
+fn understand_each(formats: &[TextFormat], paste: &Paste<'_>, met: &mut dyn FnMut(Met)) {
+    let lines = paste.lines.as_slice();
     let mut context = Context::default();
     let mut next = 0;
     while let Some(line) = lines.get(next) {
@@ -53,18 +75,17 @@ fn understand_by(formats: &[TextFormat], text: &str) -> Understood {
         });
         if let Some((format, block)) = found {
             let taken = block.lines.min(lines.len() - next);
-            understood.pieces.push(piece(format, block, &lines[next..next + taken]));
+            met(Met::Piece(Box::new(piece(format, block, &lines[next..next + taken]))));
             next += taken;
             context = Context::default();
         } else if let Some(command) = command_after_prompt(&line.text) {
             context.command = Some(command);
             next += 1;
         } else {
-            understood.unknown_lines.push(line.number);
+            met(Met::Unknown(line.number));
             next += 1;
         }
     }
-    understood
 }
 
 fn piece(format: Format, block: Block, lines: &[Line<'_>]) -> Piece {

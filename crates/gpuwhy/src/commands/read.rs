@@ -4,11 +4,11 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-use gpuwhy_formats::nvidia_smi_xml::{self, Remark};
+use gpuwhy_formats::nvidia_smi_xml;
+use gpuwhy_formats::text::Remark;
 use gpuwhy_formats::{Format, decoded, recognise};
 use gpuwhy_model::process::Pid;
 use gpuwhy_model::scene::Scene;
-use gpuwhy_model::text::Text;
 use gpuwhy_render::message;
 
 use super::answer::answer;
@@ -38,7 +38,9 @@ pub(crate) fn run(
     }
     let (scene, remarks) = understood(&options.file, &bytes(&options.file)?)?;
     for remark in remarks {
-        output::note(worded(remark, &options.file), &speech.words());
+        if let Remark::Cut { line, cards } = remark {
+            output::note(message::cut_text(cards, line, input_name(&options.file)), &speech.words());
+        }
     }
     let subject =
         options.gpu.map(Subject::Card).or_else(|| options.pid.map(|pid| Subject::Process(Pid(pid))));
@@ -68,12 +70,5 @@ fn understood(path: &Path, bytes: &[u8]) -> Result<(Scene, Vec<Remark>), Failure
         }),
         Some(Format::Recording) => Err(unknown().hint(message::hint_replay(input_name(path)))),
         None => Err(unknown().hint(message::hint_inputs("gpu.xml"))),
-    }
-}
-
-fn worded(remark: Remark, path: &Path) -> Text {
-    match remark {
-        Remark::Cut { line, cards } => message::cut_text(cards, line, input_name(path)),
-        Remark::IsFollowed => message::several_outputs(input_name(path)),
     }
 }
