@@ -171,6 +171,24 @@ closed_list! {
         Network = "network",
         /// Network connections of the processes.
         Sockets = "sockets",
+        /// State of a scheduler's jobs.
+        JobState = "job_state",
+        /// Why a job waits, as its scheduler says.
+        JobReason = "job_reason",
+        /// What a job asks for.
+        JobRequest = "job_request",
+        /// What a job made of what it was given.
+        JobUsage = "job_usage",
+        /// Jobs that wait in the same queue.
+        QueueLength = "queue_length",
+        /// State of a scheduler's queues.
+        QueueState = "queue_state",
+        /// Limits of what jobs may use, and what is used of them.
+        JobLimits = "job_limits",
+        /// State of the nodes of a cluster.
+        NodeState = "node_state",
+        /// What the nodes of a cluster have, and what of it is given to jobs.
+        NodeResources = "node_resources",
     }
 }
 
@@ -223,5 +241,9 @@ closed_list! {
         SysDrm = "/sys/class/drm",
         /// Processes and unit files of services.
         Services = "services",
+        /// Slurm.
+        Slurm = "slurm",
+        /// Kubernetes.
+        Kubernetes = "kubernetes",
     }
 }

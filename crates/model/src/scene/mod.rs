@@ -3,11 +3,14 @@
 //! The list of sections is closed; each is a list of entities with readings, and a new source fills a section.
 
 mod card;
+mod cluster;
 mod host;
+mod job;
 mod neighbours;
 mod process;
 mod program;
 mod provenance;
+mod resources;
 
 pub use card::{
     ActivityTrends, Card, Client, EccGrowth, NvLinkState, PcieErrorGrowth, PcieTraffic, ReasonShares,
@@ -18,7 +21,8 @@ pub use cluster::{
     SchedulerState,
 };
 pub use host::{Disk, Driver, Host, Machine, ModuleBuild, Paging, Pressures, ProcessLimit};
-pub use neighbours::{ClusterNode, Interface, Job, Serving};
+pub use job::{Job, JobPhase, JobUsage, Scheduler, WaitReason};
+pub use neighbours::{Interface, Serving};
 pub use process::{Cgroup, IoRates, Process, StateShares, Thread, WaitChannel, Workload};
 pub use program::{
     AllocatorState, ArchUnsupported, CollectiveTimeout, CudaError, ErrorClass, Exception, LimitHit, LogLine, MemoryOfProcess,

@@ -1,9 +1,15 @@
 //! Joins two scenes value by value, in their written form.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 
 use super::{Disagreement, Fields};
-use crate::scene::{Card, Cgroup, ClusterNode, Disk, Interface, Job, NvLinkState, Process, Scene, Serving};
+use crate::sample::PciDevice;
+use crate::scene::{
+    Card, Cgroup, ClusterNode, Disk, Interface, Job, NvLinkState, Process, Queue, Quota, Reservation, Scene,
+    Serving,
+};
 
 /// Values that do not change while a machine runs.
 const STEADY: &[&str] = &[
@@ -32,9 +38,12 @@ const ENTITIES: &[(&str, &[&str], fn() -> Value)] = &[
     ("network", &["name"], written::<Interface>),
     ("jobs", &["id"], written::<Job>),
     ("cluster", &["name"], written::<ClusterNode>),
+    ("queues", &["name"], written::<Queue>),
+    ("quotas", &["holder", "name", "user", "reach"], written::<Quota>),
+    ("reservations", &["name"], written::<Reservation>),
     ("serving", &["engine"], written::<Serving>),
     ("machine.services", &["name"], || Value::Null),
-    ("machine.pci_cards", &["address"], || Value::Null),
+    ("machine.pci_cards", &["address"], written::<PciDevice>),
     ("machine.card_pairs", &["one", "other"], || Value::Null),
     ("device_holders", &["pid"], || Value::Null),
 ];
@@ -166,11 +175,23 @@ impl Join<'_> {
         earlier: Vec<Value>,
         later: Vec<Value>,
     ) -> Value {
-        let key = |entity: &Value| -> Vec<Value> { keys.iter().map(|key| at(entity, key).clone()).collect() };
+        let key = |entity: &Value| -> Option<String> {
+            let parts: Vec<&Value> = keys.iter().map(|key| at(entity, key)).collect();
+            // What has no name is nobody's double.
+            let is_named = parts.iter().any(|part| part.as_str().is_none_or(|text| !text.is_empty()));
+            is_named.then(|| serde_json::to_string(&parts).unwrap_or_default())
+        };
         let mut all = earlier;
+        let mut places: BTreeMap<String, usize> = BTreeMap::new();
+        for (place, entity) in all.iter().enumerate() {
+            if let Some(key) = key(entity) {
+                places.entry(key).or_insert(place);
+            }
+        }
         for entity in later {
-            let place = all.iter().position(|known| key(known) == key(&entity));
-            let Some(place) = place else {
+            let key = key(&entity);
+            let Some(place) = key.as_ref().and_then(|key| places.get(key)).copied() else {
+                places.extend(key.map(|key| (key, all.len())));
                 all.push(entity);
                 continue;
             };
