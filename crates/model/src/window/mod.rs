@@ -10,7 +10,7 @@ mod processes;
 mod series;
 mod workloads;
 
-pub use merge::{Disagreement, Merged, merge};
+pub use merge::{Disagreement, Gathering, Merged, merge};
 
 use crate::reading::{Failure, Reading};
 use crate::sample::{KernelLine, Sample, XidEvent};

@@ -83,6 +83,10 @@ fn refused(scene: &Scene) -> Option<Refused<'_>> {
     if let Reading::Failed(Failure::Nvml { call, code }) = &scene.machine.driver.library {
         return is_refusal(*code).then_some(Refused::Library { call: call.as_str(), code: *code });
     }
+    // What takes the access takes it to all cards: beside one that answers, another one's refusal is its own trouble.
+    if whole_cards(scene).any(|card| card.handle.is_known()) {
+        return None;
+    }
     let cards: Vec<&Card> = whole_cards(scene).filter(|card| may_not_be_opened(card)).collect();
     (!cards.is_empty()).then_some(Refused::Cards(cards))
 }

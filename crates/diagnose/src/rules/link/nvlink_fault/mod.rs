@@ -4,7 +4,7 @@ use gpuwhy_model::action::{Action, SubjectKind, Target};
 use gpuwhy_model::cause::Cause;
 use gpuwhy_model::evidence::Comparison;
 use gpuwhy_model::limits::Limits;
-use gpuwhy_model::reading::{Absence, Failure};
+use gpuwhy_model::reading::{Absence, Failure, Reading};
 use gpuwhy_model::sample::Vendor;
 use gpuwhy_model::scene::{Card, NvLinkState, Scene};
 use gpuwhy_model::signal::{Reader, Signal};
@@ -142,6 +142,10 @@ fn down(card: &Card, peers: &[&Card]) -> Option<Down> {
     if up == 0 && most.is_none_or(|most| most == 0) {
         return None;
     }
+    // A card in multi-instance mode has no use for its links, and the fabric manager turns them off.
+    if up == 0 && card.mig_enabled == Reading::Known(true) {
+        return None;
+    }
     let links = card.nvlinks.known().into_iter().flatten();
     let first = links.into_iter().find(|link| link.active.known() == Some(&false)).map(|link| link.link);
     let product = card.name.known().and_then(|name| gpuwhy_knowledge::card(name));
@@ -176,7 +180,7 @@ fn growth(card: &Card) -> Growth {
 }
 
 fn of_link(link: &NvLinkState) -> (u64, u64, u64) {
-    let grown = |reading: &gpuwhy_model::reading::Reading<u64>| reading.known().copied().unwrap_or(0);
+    let grown = |reading: &Reading<u64>| reading.known().copied().unwrap_or(0);
     (grown(&link.crc_growth), grown(&link.replay_growth), grown(&link.recovery_growth))
 }
 
