@@ -7,6 +7,7 @@ pub mod cause;
 mod closed_list;
 pub mod command_line;
 pub mod evidence;
+pub mod input;
 pub mod limits;
 pub mod process;
 pub mod reading;

@@ -51,6 +51,7 @@ fn judge(rules: &[&Rule], scene: &Scene, limits: &Limits) -> Verdict {
         ask_next,
         limits_changed: limits.changes(),
         notes: findings.notes,
+        inputs: Vec::new(),
     }
 }
 

@@ -71,6 +71,7 @@ fn verdict(findings: Vec<Finding>, states: &[CardState]) -> Verdict {
         ask_next: None,
         limits_changed: Vec::new(),
         notes: Vec::new(),
+        inputs: Vec::new(),
     }
 }
 

@@ -37,23 +37,62 @@ pub struct Merged {
 
 /// Makes one scene of its parts, which stand in the order in which they were read.
 pub fn merge(parts: impl IntoIterator<Item = Scene>) -> Merged {
-    let mut parts = parts.into_iter();
-    let Some(mut scene) = parts.next() else {
-        return Merged::default();
-    };
-    let mut disagreements = Vec::new();
-    for mut part in parts {
-        one_number_for_each_card(&scene, &mut part);
-        let window = joined_window(&scene.window, &part.window);
-        scene.window = window.clone();
-        part.window = window;
-        let Some(joined) = join::joined(&scene, &part, &mut disagreements) else {
-            continue;
-        };
-        scene = joined;
+    let mut gathering = Gathering::default();
+    for part in parts {
+        gathering.add(part);
     }
-    settle(&mut scene);
-    Merged { scene, disagreements }
+    gathering.finish()
+}
+
+/// Parts that come one after the other. Few are kept at one time: equally many are joined with each other, so that of
+/// thousands none is joined more often than a few times.
+#[derive(Debug, Default)]
+pub struct Gathering {
+    /// Joined parts with the number of joints, most joints first.
+    runs: Vec<(u32, Scene)>,
+    disagreements: Vec<Disagreement>,
+}
+
+impl Gathering {
+    /// Adds the part that was read next.
+    pub fn add(&mut self, part: Scene) {
+        let mut newest = (0, part);
+        while let Some((joints, _)) = self.runs.last()
+            && *joints == newest.0
+            && let Some((joints, earlier)) = self.runs.pop()
+        {
+            newest = (joints + 1, joined(earlier, newest.1, &mut self.disagreements));
+        }
+        self.runs.push(newest);
+    }
+
+    /// Makes one scene of all parts.
+    pub fn finish(self) -> Merged {
+        let Self { runs, mut disagreements } = self;
+        let mut runs = runs.into_iter().map(|(_, scene)| scene);
+        let Some(mut scene) = runs.next() else {
+            return Merged::default();
+        };
+        for later in runs {
+            scene = joined(scene, later, &mut disagreements);
+        }
+        settle(&mut scene);
+        let mut merged = Merged { scene, disagreements: Vec::new() };
+        for disagreement in disagreements {
+            if !merged.disagreements.contains(&disagreement) {
+                merged.disagreements.push(disagreement);
+            }
+        }
+        merged
+    }
+}
+
+fn joined(mut earlier: Scene, mut later: Scene, disagreements: &mut Vec<Disagreement>) -> Scene {
+    one_number_for_each_card(&earlier, &mut later);
+    let window = joined_window(&earlier.window, &later.window);
+    earlier.window = window.clone();
+    later.window = window;
+    join::joined(&earlier, &later, disagreements).unwrap_or(earlier)
 }
 
 /// Returns the window of two parts: the time of the later, the length of the longer.

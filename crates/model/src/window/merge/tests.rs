@@ -166,3 +166,17 @@ fn nothing_and_one_part_stay_what_they_are() {
     let one = scene(vec![card(3, |card| card.memory = memory(1))]);
     assert_eq!(merge([one.clone()]).scene, one);
 }
+
+#[test]
+fn many_parts_are_joined_as_a_few_are() {
+    let part = |pid: u32| Scene {
+        processes: vec![Process {
+            key: ProcessKey { pid: Pid(pid), ..ProcessKey::default() },
+            ..Process::default()
+        }],
+        ..scene(vec![card(pid % 8, |card| card.persistence = Reading::Known(pid % 2 == 0))])
+    };
+    let merged = merge((0..100).map(part));
+    assert_eq!((merged.scene.cards.len(), merged.scene.processes.len()), (8, 100));
+    assert!(merged.disagreements.is_empty());
+}
