@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use gpuwhy_model::action::{Action, SubjectKind, Target};
 use gpuwhy_model::evidence::Comparison;
 use gpuwhy_model::limits::Limits;
-use gpuwhy_model::reading::{Absence, Failure, Reading};
+use gpuwhy_model::reading::{Absence, Access, Failure, Reading};
 use gpuwhy_model::sample::PciDevice;
 use gpuwhy_model::scene::{Card, Scene};
 use gpuwhy_model::signal::{Reader, Signal};
@@ -14,7 +14,7 @@ use gpuwhy_model::verdict::{Impact, Severity, Subject};
 
 use crate::draft::Draft;
 use crate::evidence::{flag, normal, once, reader, with_normal};
-use crate::facts::cards::{holders, nvidia_pci_cards, slot, whole_cards};
+use crate::facts::cards::{holders, is_kept_to_some_cards, nvidia_pci_cards, slot, whole_cards};
 use crate::facts::{culprit, kernel_log};
 use crate::findings::Findings;
 use crate::rule::{Needs, Rule, Span};
@@ -80,7 +80,7 @@ fn judge_listed(scene: &Scene, card: &Card, lost_slots: &BTreeSet<String>, findi
 
 /// Judges a card that the bus lists and the library does not.
 fn judge_missing(scene: &Scene, device: &PciDevice, lost_slots: &BTreeSet<String>, findings: &mut Findings) {
-    let mut draft = about_device(device).severity(Severity::Fault);
+    let mut draft = about_device(device);
     let listed = scene.machine.driver.card_count.known().copied().unwrap_or_default();
     let on_bus = nvidia_pci_cards(scene).known().map_or(0, Vec::len);
     let count = once(
@@ -92,7 +92,13 @@ fn judge_missing(scene: &Scene, device: &PciDevice, lost_slots: &BTreeSet<String
     );
     draft.agree(2.0, with_normal(count, normal(Comparison::Equal, on_bus as f64)));
     weigh_bus(Some(device), &mut draft);
-    weigh_log(scene, lost_slots.contains(&slot(&device.address)), false, &mut draft);
+    let is_in_log = lost_slots.contains(&slot(&device.address));
+    weigh_log(scene, is_in_log, false, &mut draft);
+    if !shows_it(device, lost_slots) && scene.machine.viewer.uid.known().is_some_and(|uid| *uid != 0) {
+        // The library lists to a user only the cards that he may open.
+        draft.unseen(1.0, Signal::CardCount, Absence::Denied(Access::Root));
+        draft.only_possible();
+    }
     finish(scene, None, draft, findings);
 }
 
@@ -100,7 +106,13 @@ fn about_device(device: &PciDevice) -> Draft {
     let address = device.address.clone();
     let subject = Subject { kind: SubjectKind::Card, id: address.clone(), name: address.clone() };
     let group = format!("card {address}");
-    Draft::new(&RULE, subject, group, Vec::new(), text::summary_missing(address))
+    let summary = text::summary_missing(address);
+    Draft::new(&RULE, subject, group, Vec::new(), summary).severity(Severity::Fault)
+}
+
+/// Returns whether the bus or the kernel log itself says that a card is gone.
+fn shows_it(device: &PciDevice, lost_slots: &BTreeSet<String>) -> bool {
+    device.answers == Reading::Known(false) || lost_slots.contains(&slot(&device.address))
 }
 
 /// Weighs what the bus says: a card that answers there with all ones is gone.
@@ -143,34 +155,33 @@ fn finish(scene: &Scene, card: Option<&Card>, mut draft: Draft, findings: &mut F
 
 /// Returns the cards that the bus lists for the driver and that the library does not know.
 fn missing_devices<'scene>(scene: &'scene Scene, lost_slots: &BTreeSet<String>) -> Vec<&'scene PciDevice> {
-    let driver = &scene.machine.driver;
     // A library that cannot be asked tells of no card at all.
-    if !driver.library.is_known() {
+    if !scene.machine.driver.library.is_known() {
         return Vec::new();
     }
-    // A container is given some of the cards only: there, a card must show by itself that it is gone.
-    let may_be_withheld = |device: &PciDevice| {
-        let shows_it = device.answers == Reading::Known(false) || lost_slots.contains(&slot(&device.address));
-        scene.machine.container.is_known() && !shows_it
-    };
-    let Some(count) = driver.card_count.known() else {
+    // A container and a job are given some of the cards only: there, a card must show by itself that it is gone.
+    let may_be_withheld = is_kept_to_some_cards(scene);
+    let Some(count) = scene.machine.driver.card_count.known() else {
         return Vec::new();
     };
     let listed: BTreeSet<String> =
         whole_cards(scene).filter_map(|card| card.pci_address.known()).map(|address| slot(address)).collect();
-    let served: Vec<&PciDevice> = nvidia_pci_cards(scene)
-        .into_known()
-        .unwrap_or_default()
-        .into_iter()
-        .filter(|device| device.driver.known().is_some_and(|driver| driver == "nvidia"))
-        .collect();
+    let served = served_devices(scene);
     if served.len() <= *count as usize {
         return Vec::new();
     }
     served
         .into_iter()
-        .filter(|device| !listed.contains(&slot(&device.address)) && !may_be_withheld(device))
+        .filter(|device| !listed.contains(&slot(&device.address)))
+        .filter(|device| !may_be_withheld || shows_it(device, lost_slots))
         .collect()
+}
+
+/// Returns the cards on the bus that the driver serves.
+fn served_devices(scene: &Scene) -> Vec<&PciDevice> {
+    let mut devices = nvidia_pci_cards(scene).into_known().unwrap_or_default();
+    devices.retain(|device| device.driver.known().is_some_and(|driver| driver == "nvidia"));
+    devices
 }
 
 fn device_at<'scene>(scene: &'scene Scene, address: &str) -> Option<&'scene PciDevice> {
