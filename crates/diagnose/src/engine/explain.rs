@@ -40,6 +40,8 @@ fn explains(scene: &Scene, one: &Merged, other: &Merged) -> bool {
         return share_a_card(one, other);
     }
     match pair {
+        // Calls hang on a card that is gone, wherever the driver stands with them.
+        (Cause::GpuLost, Cause::DriverHung) if one.cards.is_empty() => true,
         // Whatever else shows on a card that is gone comes of its being gone.
         (Cause::GpuLost, _) => !other.cards.is_empty() && is_within,
         // A limit of the container is why its loaders may not run, or read again what they had in memory.

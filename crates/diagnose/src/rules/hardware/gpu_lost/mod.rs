@@ -6,9 +6,10 @@ use gpuwhy_model::action::{Action, SubjectKind, Target};
 use gpuwhy_model::evidence::Comparison;
 use gpuwhy_model::limits::Limits;
 use gpuwhy_model::reading::{Absence, Access, Failure, Reading};
-use gpuwhy_model::sample::PciDevice;
+use gpuwhy_model::sample::{KernelLine, PciDevice};
 use gpuwhy_model::scene::{Card, Scene};
 use gpuwhy_model::signal::{Reader, Signal};
+use gpuwhy_model::text::Text;
 use gpuwhy_model::units::Unit;
 use gpuwhy_model::verdict::{Impact, Severity, Subject};
 
@@ -39,11 +40,21 @@ const GPU_IS_LOST: u32 = 15;
 /// `NVML_ERROR_NOT_FOUND` and `NVML_ERROR_UNKNOWN`: what a lost card also answers.
 const ALSO_OF_LOST_CARDS: &[u32] = &[6, 999];
 
-fn check(scene: &Scene, _: &Limits, findings: &mut Findings) {
-    let lost_slots: BTreeSet<String> =
-        kernel_log::lines(scene).iter().filter_map(kernel_log::fallen_off).map(slot).collect();
+fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
+    let slots_in = |is_wanted: &dyn Fn(&KernelLine) -> bool| -> BTreeSet<String> {
+        let lines = kernel_log::lines(scene).iter().filter(|line| is_wanted(line));
+        lines.filter_map(kernel_log::fallen_off).map(slot).collect()
+    };
+    let lost_slots = slots_in(&|_| true);
     for card in whole_cards(scene) {
         judge_listed(scene, card, &lost_slots, findings);
+    }
+    if !scene.machine.driver.library.is_known() {
+        let fresh_slots = slots_in(&|line| kernel_log::is_fresh(scene, line, limits));
+        for device in silent_devices(scene, &fresh_slots) {
+            judge_silent(scene, device, &lost_slots, findings);
+        }
+        return;
     }
     for device in missing_devices(scene, &lost_slots) {
         judge_missing(scene, device, &lost_slots, findings);
@@ -80,7 +91,7 @@ fn judge_listed(scene: &Scene, card: &Card, lost_slots: &BTreeSet<String>, findi
 
 /// Judges a card that the bus lists and the library does not.
 fn judge_missing(scene: &Scene, device: &PciDevice, lost_slots: &BTreeSet<String>, findings: &mut Findings) {
-    let mut draft = about_device(device);
+    let mut draft = about_device(device, text::summary_missing(device.address.as_str()));
     let listed = scene.machine.driver.card_count.known().copied().unwrap_or_default();
     let on_bus = nvidia_pci_cards(scene).known().map_or(0, Vec::len);
     let count = once(
@@ -102,11 +113,18 @@ fn judge_missing(scene: &Scene, device: &PciDevice, lost_slots: &BTreeSet<String
     finish(scene, None, draft, findings);
 }
 
-fn about_device(device: &PciDevice) -> Draft {
+/// Judges a card that fell off the bus while the library does not answer at all: what hangs, hangs on it.
+fn judge_silent(scene: &Scene, device: &PciDevice, lost_slots: &BTreeSet<String>, findings: &mut Findings) {
+    let mut draft = about_device(device, text::summary_off_the_bus(device.address.as_str()));
+    weigh_bus(Some(device), &mut draft);
+    weigh_log(scene, lost_slots.contains(&slot(&device.address)), false, &mut draft);
+    finish(scene, None, draft, findings);
+}
+
+fn about_device(device: &PciDevice, summary: Text) -> Draft {
     let address = device.address.clone();
     let subject = Subject { kind: SubjectKind::Card, id: address.clone(), name: address.clone() };
     let group = format!("card {address}");
-    let summary = text::summary_missing(address);
     Draft::new(&RULE, subject, group, Vec::new(), summary).severity(Severity::Fault)
 }
 
@@ -155,10 +173,6 @@ fn finish(scene: &Scene, card: Option<&Card>, mut draft: Draft, findings: &mut F
 
 /// Returns the cards that the bus lists for the driver and that the library does not know.
 fn missing_devices<'scene>(scene: &'scene Scene, lost_slots: &BTreeSet<String>) -> Vec<&'scene PciDevice> {
-    // A library that cannot be asked tells of no card at all.
-    if !scene.machine.driver.library.is_known() {
-        return Vec::new();
-    }
     // A container and a job are given some of the cards only: there, a card must show by itself that it is gone.
     let may_be_withheld = is_kept_to_some_cards(scene);
     let Some(count) = scene.machine.driver.card_count.known() else {
@@ -175,6 +189,14 @@ fn missing_devices<'scene>(scene: &'scene Scene, lost_slots: &BTreeSet<String>) 
         .filter(|device| !listed.contains(&slot(&device.address)))
         .filter(|device| !may_be_withheld || shows_it(device, lost_slots))
         .collect()
+}
+
+/// Returns the cards that are gone by what the bus and the newest lines of the kernel log say, whatever the library
+/// does: after the loss of one card its calls often never return.
+fn silent_devices<'scene>(scene: &'scene Scene, fresh_slots: &BTreeSet<String>) -> Vec<&'scene PciDevice> {
+    let mut devices = served_devices(scene);
+    devices.retain(|device| shows_it(device, fresh_slots));
+    devices
 }
 
 /// Returns the cards on the bus that the driver serves.
