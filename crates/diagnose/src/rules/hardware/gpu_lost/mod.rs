@@ -39,6 +39,9 @@ pub(crate) static RULE: Rule = Rule {
 const GPU_IS_LOST: u32 = 15;
 /// `NVML_ERROR_NOT_FOUND` and `NVML_ERROR_UNKNOWN`: what a lost card also answers.
 const ALSO_OF_LOST_CARDS: &[u32] = &[6, 999];
+/// How much such an answer proves: of one card beside others that answer, it is that card's own trouble.
+const ALONE_UNCLEAR: f64 = 0.75;
+const ALL_UNCLEAR: f64 = 0.4;
 
 fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
     let slots_in = |is_wanted: &dyn Fn(&KernelLine) -> bool| -> BTreeSet<String> {
@@ -81,7 +84,9 @@ fn judge_listed(scene: &Scene, card: &Card, lost_slots: &BTreeSet<String>, findi
         reader(scene, Reader::Nvml),
         text::answers_with_code(call.as_str(), u64::from(*code)),
     );
-    draft.agree_by(4.0, if says_lost { 1.0 } else { 0.4 }, answer);
+    let others_answer = whole_cards(scene).any(|other| other.handle.is_known());
+    let unclear = if others_answer { ALONE_UNCLEAR } else { ALL_UNCLEAR };
+    draft.agree_by(4.0, if says_lost { 1.0 } else { unclear }, answer);
     let device = card.pci_address.known().and_then(|address| device_at(scene, address));
     weigh_bus(device, &mut draft);
     let in_log = card.pci_address.known().is_some_and(|address| lost_slots.contains(&slot(address)));
