@@ -6,23 +6,37 @@ use gpuwhy_model::verdict::{Finding, Severity};
 
 use super::merge::Merged;
 
+/// The number that says only that a program was stopped after some error.
+const STOPPED: &str = "43";
+
 /// Positions of a finding that explains and of one that it explains.
 pub(super) type Pair = (usize, usize);
 
-/// Returns which findings others explain; each is explained by one at most, and none that explains is explained.
+/// Returns which findings others explain; each is explained by one at most, and none that explains is explained: what
+/// explains the explanation explains all that follows from it.
 pub(super) fn explained(scene: &Scene, findings: &[Merged]) -> Vec<Pair> {
-    let mut pairs: Vec<Pair> = Vec::new();
-    for (place, finding) in findings.iter().enumerate() {
-        let by = findings.iter().position(|other| {
-            other.finding.cause != finding.finding.cause && explains(scene, other, finding)
-        });
-        if let Some(by) = by
-            && !pairs.iter().any(|(earlier, late)| *late == by || *earlier == place)
-        {
-            pairs.push((by, place));
+    let direct: Vec<Option<usize>> = findings
+        .iter()
+        .map(|finding| {
+            findings.iter().position(|other| {
+                other.finding.cause != finding.finding.cause && explains(scene, other, finding)
+            })
+        })
+        .collect();
+    let pairs = direct.iter().enumerate().filter_map(|(place, by)| Some((first_of(&direct, (*by)?)?, place)));
+    pairs.filter(|(by, place)| by != place).collect()
+}
+
+/// Returns the finding at the beginning of a chain of explanations; none when the chain goes round.
+fn first_of(direct: &[Option<usize>], from: usize) -> Option<usize> {
+    let mut place = from;
+    for _ in 0..direct.len() {
+        match direct[place] {
+            Some(by) => place = by,
+            None => return Some(place),
         }
     }
-    pairs
+    None
 }
 
 fn explains(scene: &Scene, one: &Merged, other: &Merged) -> bool {
@@ -56,6 +70,9 @@ fn explains(scene: &Scene, one: &Merged, other: &Merged) -> bool {
             | Cause::LowClocks
             | Cause::PcieDegraded,
         ) => is_about_slow_member(one, other),
+        // What a program leaves behind on a card whose memory or links failed is no fault of its own.
+        (Cause::RowRemapPending, Cause::XidAppFault) => is_within && is_xid(other, STOPPED),
+        (Cause::NvlinkFault, Cause::XidAppFault) => is_within && one.detail.contains_key("xid"),
         // Calls that block and the error behind them are one trouble.
         (Cause::DriverHung, Cause::XidHwFault) => one.cards.is_empty() || share_a_card(one, other),
         // A card at its limit works as fast as it can; the limit is what is wrong.
@@ -112,6 +129,11 @@ const fn explains_on_a_card(pair: (Cause, Cause)) -> bool {
         | (Cause::RowRemapPending, Cause::EccUncorrectable) => true,
         _ => false,
     }
+}
+
+/// Returns whether a finding is about one number of the driver's errors.
+fn is_xid(finding: &Finding, number: &str) -> bool {
+    finding.detail.get("xid").is_some_and(|own| own == number)
 }
 
 fn is_limit(finding: &Finding, limit: &str) -> bool {
