@@ -110,6 +110,10 @@ fn wrong(scene: &Scene, card: &Card, held: Held, limits: &Limits) -> Option<Wron
     if is_reading_impossible(card) {
         return Some(Wrong::Reading);
     }
+    if matches!(held, Held::Counted(share) if share.0 <= limits.heat_share_min) {
+        // A limit that is hardly ever reached costs next to nothing, whoever lowered it.
+        return None;
+    }
     let power = &card.power_limits;
     let enforced = power.enforced.known().copied();
     let is_below = |enforced: Watts, other: Watts| enforced.0 < other.0 * limits.power_limit_share_min;
@@ -123,8 +127,8 @@ fn wrong(scene: &Scene, card: &Card, held: Held, limits: &Limits) -> Option<Wron
     {
         return Some(Wrong::Lowered { enforced, default });
     }
-    let is_held_much = matches!(held, Held::Counted(share) if share.0 > limits.heat_share_min);
-    let peers = peers_clock(scene, card, limits).filter(|_| is_held_much)?;
+    let is_counted = matches!(held, Held::Counted(_));
+    let peers = peers_clock(scene, card, limits).filter(|_| is_counted)?;
     let own = card.sm_clock.known()?.mean.0;
     (own < peers * limits.peer_clock_share_min).then_some(Wrong::SlowerThanPeers { peers })
 }
