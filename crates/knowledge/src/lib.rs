@@ -15,9 +15,11 @@ mod pattern;
 mod phrase;
 mod process_name;
 mod program_error;
+mod program_sign;
 mod source;
 mod table;
 mod wait_channel;
+mod wait_reason;
 mod xid;
 
 pub use card::{CardFact, card, cards};
@@ -32,6 +34,10 @@ pub use owner::{job_variables, owner};
 pub use phrase::{Phrase, Squeezed, size_in_bytes};
 pub use process_name::{rank_variables, role, role_of, runs_scripts};
 pub use program_error::{ErrorRole, class_of_words, error_class, error_role};
+pub use program_sign::{Sign, SignKind, program_sign};
 pub use source::source;
 pub use wait_channel::{Wait, wait};
+pub use wait_reason::{
+    LimitReach, LimitedResource, Measure, WaitClass, WaitFact, slurm_reason, slurm_reason_word, slurm_sentence,
+};
 pub use xid::{FirstAction, Severity, XidFact, xid, xids};
