@@ -1,6 +1,6 @@
 //! Joins two scenes value by value, in their written form.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
@@ -158,12 +158,9 @@ impl Join<'_> {
         if !ALL_OF_IT.contains(&path) {
             return Value::Array(later);
         }
+        let mut known: BTreeSet<String> = earlier.iter().map(Value::to_string).collect();
         let mut all = earlier;
-        for entry in later {
-            if !all.contains(&entry) {
-                all.push(entry);
-            }
-        }
+        all.extend(later.into_iter().filter(|entry| known.insert(entry.to_string())));
         Value::Array(all)
     }
 
