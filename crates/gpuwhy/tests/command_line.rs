@@ -43,7 +43,7 @@ fn usage_errors_end_with_2_and_say_what_was_meant() {
         (&["--gpu", "1", "--pid", "2"], "cannot be used with"),
         (&["--once", "--for", "3s"], "cannot be used with"),
         (&["--for", "soon"], "is no length of time"),
-        (&["--once", "rule"], "options stand behind the command: gpuwhy rule"),
+        (&["--once", "rule"], "options go after the command: gpuwhy rule"),
         (&["--from", "3s"], "--replay"),
         (&["--once", "--from", "3s"], "cannot be used with"),
         (&["--record", "x", "--from", "3s"], "cannot be used with"),
