@@ -15,6 +15,16 @@ pub enum Format {
     Recording,
     /// Output of `nvidia-smi -q -x`.
     NvidiaSmiXml,
+    /// The table of `nvidia-smi`, and what it says instead of one.
+    NvidiaSmi,
+    /// Output of `nvidia-smi -L`.
+    NvidiaSmiList,
+    /// Output of `nvidia-smi dmon`.
+    NvidiaSmiDmon,
+    /// Output of `nvidia-smi pmon`.
+    NvidiaSmiPmon,
+    /// Lines of the kernel log, as any tool shows them.
+    KernelLog,
 }
 
 impl fmt::Display for Format {
@@ -22,6 +32,11 @@ impl fmt::Display for Format {
         formatter.write_str(match self {
             Self::Recording => "recording of gpuwhy",
             Self::NvidiaSmiXml => "nvidia-smi -q -x",
+            Self::NvidiaSmi => "nvidia-smi",
+            Self::NvidiaSmiList => "nvidia-smi -L",
+            Self::NvidiaSmiDmon => "nvidia-smi dmon",
+            Self::NvidiaSmiPmon => "nvidia-smi pmon",
+            Self::KernelLog => "kernel log",
         })
     }
 }

@@ -52,4 +52,9 @@ pub enum Remark {
         /// The line, from 1.
         line: u64,
     },
+    /// So much of one kind stands there that not all of it was kept: the first lines and the newest were.
+    LeftOut {
+        /// How many lines were not.
+        lines: u64,
+    },
 }

@@ -2,8 +2,14 @@
 //!
 //! A format that is sure by its first line comes before one that reads anything that looks like a table or a log.
 
-use super::TextFormat;
+use super::{TextFormat, kernel_log, nvidia_smi, nvidia_smi_list, nvidia_smi_monitor};
 use crate::{Format, nvidia_smi_xml};
 
-pub(super) static FORMATS: &[TextFormat] =
-    &[TextFormat { format: Format::NvidiaSmiXml, read: nvidia_smi_xml::read_lines }];
+pub(super) static FORMATS: &[TextFormat] = &[
+    TextFormat { format: Format::NvidiaSmiXml, read: nvidia_smi_xml::read_lines },
+    TextFormat { format: Format::NvidiaSmi, read: nvidia_smi::read },
+    TextFormat { format: Format::NvidiaSmiList, read: nvidia_smi_list::read },
+    TextFormat { format: Format::NvidiaSmiDmon, read: nvidia_smi_monitor::read_devices },
+    TextFormat { format: Format::NvidiaSmiPmon, read: nvidia_smi_monitor::read_processes },
+    TextFormat { format: Format::KernelLog, read: kernel_log::read },
+];

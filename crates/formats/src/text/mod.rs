@@ -2,6 +2,11 @@
 
 mod block;
 mod catalogue;
+mod kernel_log;
+mod nvidia_scene;
+mod nvidia_smi;
+mod nvidia_smi_list;
+mod nvidia_smi_monitor;
 mod understood;
 
 pub use block::{Block, Context, Remark};

@@ -112,7 +112,8 @@ fn settle(scene: &mut Scene) {
     scene.cards.sort_by_key(|card| (card.parent.unwrap_or(card.index), card.parent, card.index));
     scene.processes.sort_by(|one, other| one.key.pid.cmp(&other.key.pid));
     if let Reading::Known(events) = &mut scene.events {
-        events.sort_by_key(|line| line.boot_us);
+        // What was before the last boot comes first, whatever its clock said.
+        events.sort_by_key(|line| (!line.before_boot, line.boot_us));
     }
     for card in &mut scene.cards {
         if !card.unexplained.is_known() {

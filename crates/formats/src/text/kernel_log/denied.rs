@@ -1,0 +1,71 @@
+//! A log that may not be read: that nothing was printed does not mean that nothing was written.
+
+use gpuwhy_model::reading::{Access, Reading};
+use gpuwhy_model::scene::{Provenance, Scene, SourceKind, Window};
+
+use crate::Format;
+use crate::text::{Block, Context};
+
+/// How systems say that something may not be done, in several languages.
+const REFUSALS: &[&str] = &[
+    "operation not permitted",
+    "permission denied",
+    "不允许的操作",
+    "权限不够",
+    "拒绝访问",
+    "不允許此操作",
+    "許可されていない操作",
+    "許可がありません",
+    "허가되지 않음",
+    "허가 거부",
+    "vorgang nicht zulässig",
+    "die operation ist nicht erlaubt",
+    "keine berechtigung",
+    "opération non permise",
+    "permission non accordée",
+    "operación no permitida",
+    "permiso denegado",
+    "operazione non permessa",
+    "permesso negato",
+    "операция не позволена",
+    "операция не разрешена",
+    "отказано в доступе",
+    "operação não permitida",
+    "permissão negada",
+];
+
+/// Files that hold the kernel log.
+const LOGS: &[&str] = &["/dev/kmsg", "/proc/kmsg", "kern.log", "/var/log/messages", "/var/log/syslog", "/var/log/dmesg"];
+
+/// Returns whether a line says that the kernel log was closed to who asked.
+pub(super) fn is_denial(line: &str, context: &Context<'_>) -> bool {
+    let lower = line.trim().to_lowercase();
+    let is_refused = REFUSALS.iter().any(|words| lower.contains(words));
+    if lower.starts_with("dmesg: ") {
+        // Every tongue has its own words: what could be read would not begin so.
+        let is_about_the_log = ["buffer", "klogctl", "kmsg", "failed", "缓冲区", "失败"].iter().any(|word| lower.contains(word));
+        return is_refused || is_about_the_log;
+    }
+    if lower.contains("no journal files were opened due to insufficient permissions")
+        || lower.contains("you are currently not seeing messages from other users and the system")
+    {
+        return true;
+    }
+    let asks_for_it =
+        context.command.is_some_and(|command| command.starts_with("dmesg") || command.starts_with("journalctl"));
+    is_refused && lower.len() <= 200 && (asks_for_it || LOGS.iter().any(|log| lower.contains(log)))
+}
+
+/// Returns what a denial says: the log is there and closed.
+pub(super) fn block() -> Block {
+    let scene = Scene {
+        window: Window { samples: 1, ..Window::default() },
+        events: Reading::Denied(Access::KernelLog),
+        provenance: Provenance {
+            source: SourceKind::Text,
+            inputs: vec![Format::KernelLog.to_string()],
+        },
+        ..Scene::default()
+    };
+    Block { lines: 1, scene, ..Block::default() }
+}
