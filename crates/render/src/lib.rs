@@ -6,11 +6,13 @@
 mod absence;
 mod culprit;
 mod flow;
+mod inputs;
 mod json;
 mod paint;
 mod safe;
 mod table;
 mod terminal;
+mod ticket;
 mod values;
 mod words;
 
@@ -18,7 +20,8 @@ pub use json::{json_text, report};
 pub use safe::safe;
 pub use table::table;
 pub use terminal::{Layout, explanation, text};
-pub use texts::{TEXTS, message};
+pub use ticket::{html, markdown};
+pub use texts::{TEXTS, input, message};
 pub use words::Words;
 
 /// Generated from `text/*.toml`.

@@ -8,7 +8,7 @@ use gpuwhy_model::verdict::{Finding, Verdict};
 use crate::texts::answer;
 
 /// Returns the label of a finding's subject.
-pub(super) fn subject(verdict: &Verdict, finding: &Finding) -> Text {
+pub(crate) fn subject(verdict: &Verdict, finding: &Finding) -> Text {
     if is_about_the_machine(finding) {
         return machine(verdict);
     }
