@@ -88,12 +88,7 @@ enum End {
 }
 
 /// Reads on until there are more than `most` bytes.
-fn read_up_to(
-    reader: &mut dyn Read,
-    bytes: &mut Vec<u8>,
-    most: usize,
-    problems: &mut Vec<Problem>,
-) -> End {
+fn read_up_to(reader: &mut dyn Read, bytes: &mut Vec<u8>, most: usize, problems: &mut Vec<Problem>) -> End {
     while bytes.len() <= most {
         match read_some(reader, bytes) {
             Ok(0) => return End::Reached,

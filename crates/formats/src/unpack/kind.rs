@@ -79,7 +79,8 @@ fn is_tar(head: &[u8]) -> bool {
     };
     let digits = header[TAR_CHECKSUM].trim_ascii();
     let digits = digits.split(|byte| *byte == 0 || *byte == b' ').next().unwrap_or_default();
-    let Some(said) = std::str::from_utf8(digits).ok().and_then(|text| u64::from_str_radix(text, 8).ok()) else {
+    let Some(said) = std::str::from_utf8(digits).ok().and_then(|text| u64::from_str_radix(text, 8).ok())
+    else {
         return false;
     };
     let sum = |byte: (usize, &u8)| {
@@ -94,7 +95,9 @@ fn is_binary(head: &[u8]) -> bool {
     let written = head.iter().filter(|byte| **byte != 0).count();
     let is_control = |byte: &&u8| matches!(**byte, 0x01..=0x06 | 0x0e..=0x1a | 0x1c..=0x1f | 0x7f);
     let controls = head.iter().filter(is_control).count();
-    !head.is_empty() && controls as f64 >= written as f64 * CONTROL_SHARE_MAX && (written == 0 || controls > 0)
+    !head.is_empty()
+        && controls as f64 >= written as f64 * CONTROL_SHARE_MAX
+        && (written == 0 || controls > 0)
 }
 
 #[cfg(test)]

@@ -189,7 +189,8 @@ impl LongText {
         self.bytes += part.len();
         self.newest_bytes += part.len();
         self.newest.push_back((lines_before, part));
-        let is_enough = self.newest.front().is_some_and(|(_, oldest)| self.newest_bytes - oldest.len() >= END_MAX);
+        let is_enough =
+            self.newest.front().is_some_and(|(_, oldest)| self.newest_bytes - oldest.len() >= END_MAX);
         match if is_enough { self.newest.pop_front() } else { None } {
             Some((_, mut oldest)) => {
                 self.newest_bytes -= oldest.len();

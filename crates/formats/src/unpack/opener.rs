@@ -114,7 +114,9 @@ impl<'take> Unpacker<'take> {
                 let mut reader = Utf16Reader::new(whole, little_endian);
                 self.once_metered(&mut reader, place, |unpacker, reader| unpacker.text(name, reader));
             }
-            Kind::Text => self.once_metered(&mut whole, place, |unpacker, reader| unpacker.text(name, reader)),
+            Kind::Text => {
+                self.once_metered(&mut whole, place, |unpacker, reader| unpacker.text(name, reader))
+            }
         }
     }
 
@@ -145,7 +147,9 @@ impl<'take> Unpacker<'take> {
     fn tar(&mut self, name: &str, reader: &mut dyn Read, place: Place) {
         if let Some(depth) = self.within_limit(name, place.depth_of_archive()) {
             let inside = Place { depth, is_metered: true, is_unpacked: false };
-            self.once_metered(reader, place, |unpacker, reader| tape::members(unpacker, name, reader, inside));
+            self.once_metered(reader, place, |unpacker, reader| {
+                tape::members(unpacker, name, reader, inside)
+            });
         }
     }
 

@@ -217,7 +217,8 @@ fn of_a_long_log_the_ends_and_the_marked_lines_are_kept() {
 #[test]
 fn of_too_many_marked_lines_the_first_and_the_last_are_kept() {
     let count = 600_000_u64;
-    let text: String = (1..=count).map(|number| format!("{number} NVRM: Xid (PCI:0000:65:00): 31, x\n")).collect();
+    let text: String =
+        (1..=count).map(|number| format!("{number} NVRM: Xid (PCI:0000:65:00): 31, x\n")).collect();
     let (lines, problems) = kept(text.as_bytes());
     let [Problem::OnlyWhatMatters { lines: all, dropped, .. }] = problems[..] else { panic!("{problems:?}") };
     assert!(all == count && dropped > 100_000, "{problems:?}");
@@ -227,7 +228,8 @@ fn of_too_many_marked_lines_the_first_and_the_last_are_kept() {
 
 #[test]
 fn a_line_without_end_is_cut() {
-    let stream = Cursor::new(b"first\n").chain(std::io::repeat(b'a').take(50 << 20)).chain(Cursor::new(b"\nlast\n"));
+    let stream =
+        Cursor::new(b"first\n").chain(std::io::repeat(b'a').take(50 << 20)).chain(Cursor::new(b"\nlast\n"));
     let (lines, problems) = kept(stream);
     let lengths: Vec<(u64, usize)> = lines.iter().map(|(number, text)| (*number, text.len())).collect();
     assert_eq!(lengths, [(1, 5), (2, LINE_MAX), (3, 4)]);

@@ -83,7 +83,9 @@ mod tests {
     #[test]
     fn it_reads_as_a_whole_text_is_decoded() {
         let text = "<é😀> 训练\r\n".repeat(1000);
-        for (mark, bytes) in [("\u{feff}", u16::to_le_bytes as fn(u16) -> [u8; 2]), ("\u{feff}", u16::to_be_bytes)] {
+        for (mark, bytes) in
+            [("\u{feff}", u16::to_le_bytes as fn(u16) -> [u8; 2]), ("\u{feff}", u16::to_be_bytes)]
+        {
             let raw: Vec<u8> = format!("{mark}{text}").encode_utf16().flat_map(bytes).collect();
             for length in [raw.len(), raw.len() - 1, 10, 3, 2] {
                 let raw = &raw[..length];
