@@ -69,6 +69,6 @@ fn understood(path: &Path, bytes: &[u8]) -> Result<(Scene, Vec<Remark>), Failure
                 .hint(message::hint_inputs("gpu.xml"))
         }),
         Some(Format::Recording) => Err(unknown().hint(message::hint_replay(input_name(path)))),
-        None => Err(unknown().hint(message::hint_inputs("gpu.xml"))),
+        Some(_) | None => Err(unknown().hint(message::hint_inputs("gpu.xml"))),
     }
 }
