@@ -25,6 +25,8 @@ pub enum Format {
     NvidiaSmiPmon,
     /// Lines of the kernel log, as any tool shows them.
     KernelLog,
+    /// Tracebacks, training and serving logs, and what is said of a program's end.
+    ProgramLog,
 }
 
 impl fmt::Display for Format {
@@ -37,6 +39,7 @@ impl fmt::Display for Format {
             Self::NvidiaSmiDmon => "nvidia-smi dmon",
             Self::NvidiaSmiPmon => "nvidia-smi pmon",
             Self::KernelLog => "kernel log",
+            Self::ProgramLog => "log of a program",
         })
     }
 }

@@ -38,6 +38,7 @@ pub use program_sign::{Sign, SignKind, program_sign};
 pub use source::source;
 pub use wait_channel::{Wait, wait};
 pub use wait_reason::{
-    LimitReach, LimitedResource, Measure, WaitClass, WaitFact, slurm_reason, slurm_reason_word, slurm_sentence,
+    LimitReach, LimitedResource, Measure, WaitClass, WaitFact, slurm_reason, slurm_reason_begun, slurm_reason_word,
+    slurm_sentence,
 };
 pub use xid::{FirstAction, Severity, XidFact, xid, xids};

@@ -21,9 +21,10 @@ impl Squeezed {
         Self { plain, lower }
     }
 
-    /// Returns whether it has these words, which are in lower case and without blanks.
-    pub fn has(&self, words: &str) -> bool {
-        self.lower.contains(words)
+    /// Returns what stands behind the last of these words, which are in lower case and without blanks.
+    pub fn after(&self, words: &str) -> Option<Self> {
+        let place = self.lower.rfind(words)? + words.len();
+        Some(Self { plain: self.plain[place..].to_owned(), lower: self.lower[place..].to_owned() })
     }
 }
 

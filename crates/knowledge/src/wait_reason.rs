@@ -184,6 +184,20 @@ pub fn slurm_reason_word(word: &str) -> Option<&'static str> {
     slurm_words().get(&comparable(word)).map(|(word, _)| word.as_str())
 }
 
+/// Returns the one word or sentence of Slurm that begins with a text which was cut off; none where several do.
+pub fn slurm_reason_begun(text: &str) -> Option<&'static str> {
+    const SIGNS_MIN: usize = 6;
+    let begun = comparable(text);
+    if begun.len() < SIGNS_MIN {
+        return None;
+    }
+    let words = slurm_words().iter().filter(|(comparable, _)| comparable.starts_with(&begun)).map(|(_, (word, _))| word);
+    let sentences = slurm_sentences().iter().map(|(words, _)| words);
+    let mut found = words.chain(sentences.filter(|words| comparable(words).starts_with(&begun)));
+    let only = found.next()?;
+    found.next().is_none().then_some(only.as_str())
+}
+
 /// Returns what a reason of Slurm means: one of its words, one of its sentences, or a word that is built like its limits.
 pub fn slurm_reason(text: &str) -> Option<WaitFact> {
     let text = text.trim();

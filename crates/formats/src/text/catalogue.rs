@@ -2,7 +2,7 @@
 //!
 //! A format that is sure by its first line comes before one that reads anything that looks like a table or a log.
 
-use super::{TextFormat, kernel_log, nvidia_smi, nvidia_smi_list, nvidia_smi_monitor};
+use super::{TextFormat, kernel_log, nvidia_smi, nvidia_smi_list, nvidia_smi_monitor, program};
 use crate::{Format, nvidia_smi_xml};
 
 pub(super) static FORMATS: &[TextFormat] = &[
@@ -12,4 +12,5 @@ pub(super) static FORMATS: &[TextFormat] = &[
     TextFormat { format: Format::NvidiaSmiDmon, read: nvidia_smi_monitor::read_devices },
     TextFormat { format: Format::NvidiaSmiPmon, read: nvidia_smi_monitor::read_processes },
     TextFormat { format: Format::KernelLog, read: kernel_log::read },
+    TextFormat { format: Format::ProgramLog, read: program::read },
 ];

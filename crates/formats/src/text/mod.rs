@@ -7,6 +7,7 @@ mod nvidia_scene;
 mod nvidia_smi;
 mod nvidia_smi_list;
 mod nvidia_smi_monitor;
+mod program;
 mod understood;
 
 pub use block::{Block, Context, Remark};
