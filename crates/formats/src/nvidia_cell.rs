@@ -136,7 +136,9 @@ mod tests {
         for words in ["Insufficient Permissions", "[Insufficient Permissions]", "Insufficient Perm..."] {
             assert_eq!(said(words), Reading::Denied(Access::Root), "{words}");
         }
-        for (words, code) in [("ERR!", 999), ("[Unknown Error]", 999), ("GPU is lost", 15), ("[Not Found]", 6)] {
+        for (words, code) in
+            [("ERR!", 999), ("[Unknown Error]", 999), ("GPU is lost", 15), ("[Not Found]", 6)]
+        {
             assert_eq!(said(words), Reading::Failed(failure(code)), "{words}");
         }
         assert_eq!(said(" 41 C "), Reading::Known("41 C"));

@@ -29,8 +29,7 @@ pub(super) fn container_of(command: &str) -> Option<&'static str> {
     let tool = words.next()?;
     let runs = |verbs: &[&str]| words.clone().any(|word| verbs.contains(&word));
     match tool {
-        "docker" | "nerdctl" if runs(&["exec", "run"]) => Some("docker"),
-        "docker-compose" if runs(&["exec", "run"]) => Some("docker"),
+        "docker" | "docker-compose" | "nerdctl" if runs(&["exec", "run"]) => Some("docker"),
         "podman" if runs(&["exec", "run"]) => Some("podman"),
         "kubectl" | "oc" | "k3s" | "microk8s" if runs(&["exec", "run", "debug"]) => Some("kubernetes"),
         _ => None,
@@ -40,7 +39,10 @@ pub(super) fn container_of(command: &str) -> Option<&'static str> {
 /// Returns whether a command of the tool asks for some cards only.
 pub(super) fn names_cards(command: &str) -> bool {
     command.split_whitespace().any(|word| {
-        ["-i", "-g"].contains(&word) || word.starts_with("--id") || word.starts_with("-i=") || word.starts_with("--gpu")
+        ["-i", "-g"].contains(&word)
+            || word.starts_with("--id")
+            || word.starts_with("-i=")
+            || word.starts_with("--gpu")
     })
 }
 

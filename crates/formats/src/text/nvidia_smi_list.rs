@@ -84,7 +84,9 @@ fn uuid_of(text: Option<&str>) -> Reading<String> {
 fn is_of_links(next: Option<&Line<'_>>) -> bool {
     next.is_some_and(|line| {
         let text = line.text.trim_start().to_ascii_lowercase();
-        text.starts_with("link ") || text.starts_with("nvlink ") || text.contains("nvlink") && text.contains("unable")
+        text.starts_with("link ")
+            || text.starts_with("nvlink ")
+            || text.contains("nvlink") && text.contains("unable")
     })
 }
 

@@ -41,9 +41,11 @@ fn first_row<'row>(cells: &[Cell<'row>]) -> Option<(u32, &'row str, Option<&'row
     let address = words.next()?;
     let display = words.next();
     let has_address = pci_address(address).is_some();
-    let has_words = said(address).known().is_none() && display.is_some_and(|word| BEHIND_ADDRESS.contains(&word));
+    let has_words =
+        said(address).known().is_none() && display.is_some_and(|word| BEHIND_ADDRESS.contains(&word));
     let is_other = OTHERS.iter().any(|begin| name.starts_with(begin));
-    ((has_address || has_words && behind.is_some()) && !is_other && !name.is_empty()).then_some((index, name, behind))
+    ((has_address || has_words && behind.is_some()) && !is_other && !name.is_empty())
+        .then_some((index, name, behind))
 }
 
 /// Returns a card of which the first row is read.
@@ -108,8 +110,8 @@ pub(super) fn is_values(cells: &[Cell<'_>]) -> bool {
         return false;
     };
     let values = values(heat);
-    let is_value = |word: &&str| said(word).known().is_none() || has_unit(word) || is_state(word);
-    let looks_hot = (3..=6).contains(&values.len()) && values.iter().all(|word| is_value(&word));
+    let is_value = |word: &str| said(word).known().is_none() || has_unit(word) || is_state(word);
+    let looks_hot = (3..=6).contains(&values.len()) && values.iter().all(|word| is_value(word));
     looks_hot && is_memory(held.text)
 }
 
@@ -184,9 +186,9 @@ fn take_heat(cell: &Cell<'_>, line: u64, card: &mut CardSample) {
     card.power = at(3, "W").map(Watts);
     card.power_limits.enforced = at(4, "W").map(Watts);
     let state = if by_place { Some(values[2]) } else { values.iter().find(|word| is_state(word)).copied() };
-    card.performance_state = state.map_or_else(Reading::default, said).and_then(|word| {
-        word.strip_prefix('P').and_then(|number| number.parse().ok()).into()
-    });
+    card.performance_state = state
+        .map_or_else(Reading::default, said)
+        .and_then(|word| word.strip_prefix('P').and_then(|number| number.parse().ok()).into());
 }
 
 /// Reads `used / total`. What is free is not printed: it is what is not used, the driver's own share included.

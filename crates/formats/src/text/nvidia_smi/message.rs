@@ -1,6 +1,6 @@
 //! What `nvidia-smi` says in words: that it cannot start, that a card does not answer, that something is damaged.
 
-use gpuwhy_model::reading::{Failure, Reading};
+use gpuwhy_model::reading::Failure;
 
 use crate::kernel_log::pci_address;
 use crate::nvidia_cell::{error_code, failure};
@@ -90,7 +90,8 @@ fn library(text: &str, lower: &str) -> Option<Message> {
     if !lower.starts_with("nvidia-smi") {
         return None;
     }
-    let is_library_missing = lower.contains("couldn") && (lower.contains("libnvidia-ml") || lower.contains("nvml.dll"));
+    let is_library_missing =
+        lower.contains("couldn") && (lower.contains("libnvidia-ml") || lower.contains("nvml.dll"));
     if is_library_missing {
         let first = text.split_once(". ").map_or(text, |(first, _)| first);
         return Some(Message::Library(Failure::LibraryNotLoaded { error: first.to_owned() }));
@@ -125,7 +126,10 @@ fn card(text: &str, lower: &str) -> Option<Message> {
 /// Splits `GPU1: 0000:34:00.0: Unknown Error`, and the forms without number or without address.
 fn named_card(text: &str) -> (Option<u32>, Option<String>, &str) {
     let rest = text.trim();
-    let rest = rest.get(..3).filter(|word| word.eq_ignore_ascii_case("gpu")).map_or(rest, |_| rest[3..].trim_start());
+    let rest = rest
+        .get(..3)
+        .filter(|word| word.eq_ignore_ascii_case("gpu"))
+        .map_or(rest, |_| rest[3..].trim_start());
     if let Some((address, words)) = leading_address(rest) {
         return (None, Some(address), words);
     }
@@ -155,9 +159,10 @@ fn warning(text: &str, lower: &str) -> Option<Message> {
         let address = words.find_map(|word| pci_address(word.trim_end_matches(['.', ',', ':'])))?;
         return Some(Message::Inforom { address, failure: failure(CORRUPTED_INFOROM) });
     }
-    let is_of_the_tool = ["inforom", "libnvidia-ml", "persistence mode", "remap", "retire", "power cap", "power limit"]
-        .iter()
-        .any(|words| about.contains(words));
+    let is_of_the_tool =
+        ["inforom", "libnvidia-ml", "persistence mode", "remap", "retire", "power cap", "power limit"]
+            .iter()
+            .any(|words| about.contains(words));
     is_of_the_tool.then_some(Message::OtherWarning)
 }
 
@@ -179,7 +184,10 @@ fn is_tool_missing(lower: &str) -> bool {
     }
     let names_the_tool = |words: &str| {
         lower.split_once(words).is_some_and(|(before, _)| {
-            let tool = before.trim_end_matches([':', ' ']).rsplit([' ', ':', '\'', '`', '"', '/']).find(|word| !word.is_empty());
+            let tool = before
+                .trim_end_matches([':', ' '])
+                .rsplit([' ', ':', '\'', '`', '"', '/'])
+                .find(|word| !word.is_empty());
             tool.is_some_and(|tool| tool == "nvidia-smi" || tool == "nvidia-smi.exe")
         })
     };
@@ -211,11 +219,6 @@ fn is_version(word: &str) -> bool {
         && word.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.')
 }
 
-/// Returns the reading of a card that does not answer.
-pub(super) fn unanswered(failure: &Failure) -> Reading<()> {
-    Reading::Failed(failure.clone())
-}
-
 #[cfg(test)]
 mod tests {
     use gpuwhy_model::reading::Failure;
@@ -223,19 +226,22 @@ mod tests {
     use super::{HANDLE, INIT, Message, message, missing};
     use crate::nvidia_cell::failure;
 
-    fn init(code: u32) -> Option<Message> {
-        Some(Message::Library(Failure::Nvml { call: INIT.to_owned(), code }))
+    fn init(code: u32) -> Message {
+        Message::Library(Failure::Nvml { call: INIT.to_owned(), code })
     }
 
-    fn handle(index: Option<u32>, address: Option<&str>, code: u32) -> Option<Message> {
+    fn handle(index: Option<u32>, address: Option<&str>, code: u32) -> Message {
         let failure = Failure::Nvml { call: HANDLE.to_owned(), code };
-        Some(Message::Handle { index, address: address.map(str::to_owned), failure })
+        Message::Handle { index, address: address.map(str::to_owned), failure }
     }
 
     #[test]
     fn a_library_that_does_not_start_says_why() {
         for (line, code) in [
-            ("NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver. Make sure that x", 9),
+            (
+                "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver. Make sure that x",
+                9,
+            ),
             ("NVIDIA-SMI has failed because it couldn’t communicate with the NVIDIA driver.", 9),
             ("Failed to initialize NVML: Driver/library version mismatch", 18),
             ("Failed to initialize NVML: Driver Not Loaded", 9),
@@ -246,7 +252,7 @@ mod tests {
             ("Failed to properly shut down NVML: Driver/library version mismatch", 18),
             ("node7: Failed to initialize NVML: Unknown Error", 999),
         ] {
-            assert_eq!(message(line), init(code), "{line}");
+            assert_eq!(message(line), Some(init(code)), "{line}");
         }
         assert_eq!(message("Failed to initialize NVML: a wording of tomorrow"), None);
         assert_eq!(message("it says that it Failed to initialize NVML: Unknown Error"), None);
@@ -279,19 +285,25 @@ mod tests {
         let of = "Unable to determine the device handle for";
         assert_eq!(
             message(&format!("{of} GPU1: 0000:34:00.0: Unknown Error")),
-            handle(Some(1), Some("0000:34:00.0"), 999)
+            Some(handle(Some(1), Some("0000:34:00.0"), 999))
         );
         assert_eq!(
             message(&format!("{of} GPU 0000:05:00.0: GPU is lost.  Reboot the system to recover this GPU")),
-            handle(None, Some("0000:05:00.0"), 15)
+            Some(handle(None, Some("0000:05:00.0"), 15))
         );
         assert_eq!(
             message(&format!("{of} GPU0000:25:00.0: Unknown Error")),
-            handle(None, Some("0000:25:00.0"), 999)
+            Some(handle(None, Some("0000:25:00.0"), 999))
         );
-        assert_eq!(message(&format!("{of} GPU2: Unknown Error")), handle(Some(2), None, 999));
-        assert_eq!(message(&format!("{of} gpu 0000:01:00.0: Not Found")), handle(None, Some("0000:01:00.0"), 6));
-        assert_eq!(message("GPU is lost.  Reboot the system to recover this GPU"), Some(Message::Lost(failure(15))));
+        assert_eq!(message(&format!("{of} GPU2: Unknown Error")), Some(handle(Some(2), None, 999)));
+        assert_eq!(
+            message(&format!("{of} gpu 0000:01:00.0: Not Found")),
+            Some(handle(None, Some("0000:01:00.0"), 6))
+        );
+        assert_eq!(
+            message("GPU is lost.  Reboot the system to recover this GPU"),
+            Some(Message::Lost(failure(15)))
+        );
     }
 
     #[test]

@@ -2,11 +2,13 @@
 //! it says instead of a table.
 
 mod card_row;
+mod heading;
 mod instances;
 mod message;
 mod panel;
 mod row;
 mod table;
+mod told;
 
 #[cfg(test)]
 mod tests;

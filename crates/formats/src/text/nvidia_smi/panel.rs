@@ -59,7 +59,8 @@ impl Panel {
     /// Returns the processes of one instance of a card.
     pub(super) fn clients_of_instance(&self, card: u32, ids: (u32, u32)) -> Reading<Vec<CardClient>> {
         self.clients(card).map(|_| {
-            let own = self.processes.iter().filter(|listed| listed.card == card && listed.instance == Some(ids));
+            let own =
+                self.processes.iter().filter(|listed| listed.card == card && listed.instance == Some(ids));
             own.map(|listed| listed.client.clone()).collect()
         })
     }
@@ -131,7 +132,10 @@ pub(super) fn is_unmistakable(inside: &str, is_whole: bool) -> bool {
 }
 
 /// Returns the amount behind a process's name, and what stands before it.
-fn amount<'words, 'row>(words: &'words [Word<'row>], is_whole: bool) -> (Reading<Bytes>, &'words [Word<'row>]) {
+fn amount<'words, 'row>(
+    words: &'words [Word<'row>],
+    is_whole: bool,
+) -> (Reading<Bytes>, &'words [Word<'row>]) {
     let Some((last, rest)) = words.split_last() else {
         return (Reading::default(), words);
     };
@@ -208,7 +212,14 @@ mod tests {
     use super::{Listed, Panel, PanelRow, is_unmistakable, row};
     use crate::nvidia_cell::failure;
 
-    fn listed(card: u32, instance: Option<(u32, u32)>, pid: u32, kind: ClientKind, mib: u64, name: &str) -> PanelRow {
+    fn listed(
+        card: u32,
+        instance: Option<(u32, u32)>,
+        pid: u32,
+        kind: ClientKind,
+        mib: u64,
+        name: &str,
+    ) -> PanelRow {
         let memory = Reading::Known(Bytes(mib << 20));
         let name = Reading::Known(name.to_owned());
         PanelRow::Process(Listed { card, instance, client: CardClient { pid: Pid(pid), kind, memory, name } })
@@ -293,7 +304,12 @@ mod tests {
     fn only_sure_rows_stand_alone() {
         assert!(is_unmistakable("    0   N/A  N/A      1822      G   /usr/lib/xorg/Xorg      4MiB ", true));
         assert!(is_unmistakable("    0      1822      C   python      4MiB ", true));
-        for inside in ["    0      1822    python      4MiB ", " 1 | 2 | 3 ", " 5 7 C ", "  No running processes found "] {
+        for inside in [
+            "    0      1822    python      4MiB ",
+            " 1 | 2 | 3 ",
+            " 5 7 C ",
+            "  No running processes found ",
+        ] {
             assert!(!is_unmistakable(inside, true), "{inside}");
         }
     }

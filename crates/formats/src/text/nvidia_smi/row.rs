@@ -72,7 +72,8 @@ pub(super) fn row(lines: &[Line<'_>], width: usize) -> Option<Row> {
 fn goes_on(row: &str, line: &str, width: usize) -> bool {
     let rest = line.trim();
     let is_only_the_end = (rest == "|" || rest == "+") && row.trim().len() > 1;
-    let has_begin = begins_row(line);
+    let blanks = |text: &str| text.len() - text.trim_start().len();
+    let has_begin = begins_row(line) && blanks(line) <= blanks(row);
     let ends_as_row = rest.ends_with(['|', '+']);
     is_only_the_end || !has_begin && ends_as_row && line.chars().count() < width && row.trim() != rest
 }

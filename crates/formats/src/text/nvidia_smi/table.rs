@@ -3,10 +3,12 @@
 use gpuwhy_model::reading::{Failure, Reading};
 use gpuwhy_model::sample::{CardSample, NvmlSample};
 use jiff::Timestamp;
-use jiff::civil::DateTime;
-use jiff::tz::TimeZone;
 
 use super::card_row;
+use super::heading::{
+    Part, after_blanks, begins, below_drawn, is_column_heading, is_heading, is_own_row, is_small_heading,
+    part_heading, time,
+};
 use super::instances::{self, Instance};
 use super::message::{Message, message};
 use super::panel::{self, Panel, PanelRow};
@@ -14,11 +16,11 @@ use super::row::{Row, begins_row, cells, is_drawn, printed_width, row};
 use crate::paste::Line;
 use crate::text::Remark;
 
-/// How the output writes its time, without a zone.
-const TIME_FORMAT: &str = "%a %b %e %H:%M:%S %Y";
+/// No machine has more cards.
+const CARDS_MAX: usize = NvmlSample::CARDS_MAX as usize;
 
-/// So many blank lines may stand between the parts of one output.
-const BLANK_LINES_MAX: usize = 3;
+/// No machine has more instances of cards.
+const PARTS_MAX: usize = NvmlSample::PARTS_MAX as usize - CARDS_MAX;
 
 /// What one output says.
 #[derive(Debug, Default)]
@@ -42,119 +44,8 @@ pub(super) struct Table {
     /// A part below the cards was seen: none of them is cut off.
     pub(super) cards_are_whole: bool,
     pub(super) remarks: Vec<Remark>,
-    handles: Vec<Message>,
-}
-
-/// In which part of the output a row stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Part {
-    Cards,
-    Instances,
-    Processes,
-}
-
-/// Returns the time that a line is, as the tool prints it above the table.
-pub(super) fn time(text: &str) -> Option<Timestamp> {
-    let text = text.trim();
-    // "Fri Jun  8 07:42:08 2018"
-    if text.len() != 24 || text.as_bytes()[13] != b':' {
-        return None;
-    }
-    let local = DateTime::strptime(TIME_FORMAT, text).ok()?;
-    TimeZone::UTC.to_timestamp(local).ok()
-}
-
-/// Returns whether an output begins with the first of these lines.
-pub(super) fn begins(lines: &[Line<'_>]) -> bool {
-    let Some(first) = lines.first() else {
-        return false;
-    };
-    let text = first.text.trim();
-    if text.starts_with('|') {
-        return is_own_row(lines);
-    }
-    let next = || lines.get(1..).unwrap_or_default();
-    if text.starts_with('+') {
-        return is_drawn(text) && is_own_below(next());
-    }
-    if text.starts_with("Every ") && text.contains("nvidia-smi") || time(text).is_some() {
-        let below = after_blanks(next());
-        return below.first().is_some_and(|line| {
-            time(&line.text).is_some() || stands_alone(&line.text) || is_own_row(below) || {
-                line.text.trim_start().starts_with('+') && is_own_below(below.get(1..).unwrap_or_default())
-            }
-        });
-    }
-    stands_alone(text)
-}
-
-/// Returns whether a line is a message that needs no table.
-fn stands_alone(text: &str) -> bool {
-    message(text).is_some_and(|message| !matches!(message, Message::Advice | Message::OtherWarning))
-}
-
-fn after_blanks<'lines, 'text>(lines: &'lines [Line<'text>]) -> &'lines [Line<'text>] {
-    let blanks = lines.iter().take(BLANK_LINES_MAX).take_while(|line| line.text.trim().is_empty()).count();
-    &lines[blanks..]
-}
-
-/// Returns whether below a drawn line stands a row of this table; the line itself may be wrapped.
-fn is_own_below(lines: &[Line<'_>]) -> bool {
-    is_own_row(below_drawn(lines))
-}
-
-/// Returns what stands below a drawn line, which may be wrapped.
-fn below_drawn<'lines, 'text>(lines: &'lines [Line<'text>]) -> &'lines [Line<'text>] {
-    let is_part = |text: &str| is_drawn(text) || text.trim() == "+" || text.trim() == "|";
-    let drawn = lines.iter().take(2).take_while(|line| is_part(&line.text)).count();
-    &lines[drawn..]
-}
-
-/// Returns whether a row is surely one of this table, whatever stands above it.
-fn is_own_row(lines: &[Line<'_>]) -> bool {
-    let Some(text) = lines.first().map(|line| line.text.trim()) else {
-        return false;
-    };
-    if !text.starts_with('|') {
-        return false;
-    }
-    if is_heading(text) || is_column_heading(text) {
-        return true;
-    }
-    match part_heading(text) {
-        // Other tools call their panels so too: this one says what its last column is.
-        Some(Part::Processes) => return lines.iter().take(2).any(|line| line.text.contains("GPU Memory")),
-        Some(_) => return true,
-        None => {}
-    }
-    let Some(row) = row(lines, printed_width(&lines[..lines.len().min(4)])) else {
-        return false;
-    };
-    let cells = cells(&row.text);
-    card_row::begin(&cells).is_some()
-        || card_row::is_values(&cells) && row.text.contains("MiB /")
-        || instances::begin(&cells).is_some_and(|instance| instance.sample.memory.is_known())
-        || matches!(cells[..], [only] if panel::is_unmistakable(only.text, only.is_whole))
-}
-
-fn is_heading(text: &str) -> bool {
-    text.starts_with("| NVIDIA-SMI") || text.starts_with("|NVIDIA-SMI")
-}
-
-fn is_column_heading(text: &str) -> bool {
-    let has = |words: &[&str]| words.iter().all(|word| text.contains(word));
-    has(&["GPU", "Name", "Bus-Id"]) && !text.contains("HL-SMI")
-        || has(&["Fan", "Temp", "Perf"])
-        || has(&["MIG M."])
-}
-
-/// Returns which part begins with a heading.
-fn part_heading(text: &str) -> Option<Part> {
-    let inside = text.trim_start_matches('|').trim_start();
-    if inside.starts_with("MIG devices:") {
-        return Some(Part::Instances);
-    }
-    (inside.starts_with("Processes:") || inside.starts_with("Compute processes:")).then_some(Part::Processes)
+    /// What is said of cards outside of their rows.
+    pub(super) told: Vec<Message>,
 }
 
 /// Reads the output that begins with the first of these lines.
@@ -175,7 +66,10 @@ pub(super) fn table(lines: &[Line<'_>]) -> Option<Table> {
         next += taken;
     }
     reader.table.lines = next;
-    reader.finish();
+    if reader.table.cards.is_empty() {
+        reader.values_of_cut_card(None);
+    }
+    reader.table.put_together();
     reader.table.says_something().then_some(reader.table)
 }
 
@@ -239,9 +133,11 @@ impl Reader {
             self.goes_on_with(below)
         } else {
             // What is said belongs to the table above it; without a table it would be another output's.
-            let is_told_here = self.rows > 0 || self.table.time.is_some() || !self.table.handles.is_empty();
+            let is_told_here = self.rows > 0 || self.table.time.is_some() || !self.table.told.is_empty();
             let is_first_time = self.rows == 0 && self.table.time.is_none() && time(text).is_some();
-            is_first_time || is_told_here && matches!(message(text), Some(Message::Inforom { .. } | Message::OtherWarning))
+            is_first_time
+                || is_told_here
+                    && matches!(message(text), Some(Message::Inforom { .. } | Message::OtherWarning))
         };
         (goes_on && number > 0).then_some(number)
     }
@@ -311,7 +207,10 @@ impl Reader {
     /// Takes a row between the headings.
     fn inside(&mut self, row: &Row) {
         let cells = cells(&row.text);
-        if is_column_heading(&row.text) || is_small_heading(&row.text) || cells.iter().all(|cell| cell.is_blank()) {
+        if is_column_heading(&row.text)
+            || is_small_heading(&row.text)
+            || cells.iter().all(|cell| cell.is_blank())
+        {
             return;
         }
         let is_taken = match self.part {
@@ -326,7 +225,7 @@ impl Reader {
 
     fn card(&mut self, row: &Row) -> bool {
         let cells = cells(&row.text);
-        if let Some(card) = card_row::begin(&cells) {
+        if let Some(card) = card_row::begin(&cells).filter(|_| self.table.cards.len() < CARDS_MAX) {
             self.values_of_cut_card(Some(card.index));
             self.table.cards.push(card);
             return true;
@@ -363,7 +262,7 @@ impl Reader {
 
     fn instance(&mut self, row: &Row) -> bool {
         let cells = cells(&row.text);
-        if let Some(instance) = instances::begin(&cells) {
+        if let Some(instance) = instances::begin(&cells).filter(|_| self.table.instances.len() < PARTS_MAX) {
             self.table.instances.push(instance);
             return true;
         }
@@ -380,7 +279,8 @@ impl Reader {
 
     /// Takes a process whose panel has lost its heading.
     fn lone_process(&mut self, row: &Row) -> bool {
-        let is_sure = matches!(cells(&row.text)[..], [only] if panel::is_unmistakable(only.text, only.is_whole));
+        let is_sure =
+            matches!(cells(&row.text)[..], [only] if panel::is_unmistakable(only.text, only.is_whole));
         if is_sure {
             self.part = Part::Processes;
             self.table.cards_are_whole |= !self.table.cards.is_empty();
@@ -441,93 +341,8 @@ impl Reader {
             Message::NoDevices => self.table.has_no_card = true,
             Message::OtherWarning => self.table.remarks.push(Remark::NotUnderstood { line }),
             Message::Advice => {}
-            other => self.table.handles.push(other),
+            other => self.table.keep(other),
         }
         true
     }
-
-    /// Puts together what was told in different places.
-    fn finish(&mut self) {
-        if self.table.cards.is_empty() {
-            self.values_of_cut_card(None);
-        }
-        let listed: Vec<u32> = self.table.panel.processes.iter().map(|process| process.card).collect();
-        for index in listed {
-            self.card_of(Some(index), None);
-        }
-        for message in std::mem::take(&mut self.table.handles) {
-            self.told_of_a_card(message);
-        }
-        self.give_processes();
-        self.table.cards.sort_by_key(|card| card.index);
-        self.table.cards.dedup_by_key(|card| card.index);
-        self.table.cards.truncate(NvmlSample::CARDS_MAX as usize);
-        self.table.instances.truncate((NvmlSample::PARTS_MAX - NvmlSample::CARDS_MAX) as usize);
-    }
-
-    fn told_of_a_card(&mut self, message: Message) {
-        match message {
-            Message::Handle { index, address, failure } => {
-                self.card_of(index, address).handle = super::message::unanswered(&failure);
-            }
-            Message::Lost(failure) => self.card_of(None, None).handle = super::message::unanswered(&failure),
-            Message::Inforom { address, failure } => {
-                let card = self.card_of(None, Some(address));
-                card.inforom = Reading::Failed(failure);
-                if card.handle.is_not_in_source() {
-                    card.handle = Reading::Known(());
-                }
-            }
-            _ => {}
-        }
-    }
-
-    /// Returns the card with this number or address; a new one where the table has none.
-    fn card_of(&mut self, index: Option<u32>, address: Option<String>) -> &mut CardSample {
-        let cards = &mut self.table.cards;
-        let has_address = |card: &CardSample| {
-            address.as_ref().is_some_and(|address| card.pci_address.known() == Some(address))
-        };
-        let place = cards.iter().position(has_address).or_else(|| {
-            let index = index?;
-            cards.iter().position(|card| card.index == index)
-        });
-        let place = place.unwrap_or_else(|| {
-            let is_taken = |number: u32| cards.iter().any(|card| card.index == number);
-            // The lowest number that no row has.
-            let number = index.or_else(|| (0..).find(|number| !is_taken(*number))).unwrap_or_default();
-            cards.push(CardSample { index: number, ..CardSample::default() });
-            cards.len() - 1
-        });
-        let card = &mut cards[place];
-        if let Some(address) = address {
-            card.pci_address = Reading::Known(address);
-        }
-        card
-    }
-
-    fn give_processes(&mut self) {
-        let Table { cards, instances, panel, .. } = &mut self.table;
-        for card in &mut *cards {
-            card.clients = panel.clients(card.index);
-            // Whoever has a process answers.
-            if card.handle.is_not_in_source() && card.clients.is_known() {
-                card.handle = Reading::Known(());
-            }
-        }
-        for instance in instances {
-            let card = instance.sample.parent.unwrap_or_default();
-            instance.sample.clients = panel.clients_of_instance(card, instance.ids);
-        }
-    }
-}
-
-/// Returns whether a row only names columns of the lower parts.
-fn is_small_heading(text: &str) -> bool {
-    let has = |words: &[&str]| words.iter().all(|word| text.contains(word));
-    has(&["GPU", "PID"]) && has(&["rocess name"])
-        || has(&["ID", "ID", "Usage"])
-        || has(&["GPU", "GI", "CI"])
-        || has(&["BAR1-Usage"])
-        || has(&["ECC|"])
 }

@@ -22,7 +22,14 @@ impl Columns {
     pub(super) fn heading(text: &str) -> Option<Self> {
         let inside = text.trim_start().strip_prefix('#')?;
         let names: Vec<String> = words(inside).map(str::to_ascii_lowercase).collect();
-        names.iter().any(|name| name == "gpu").then_some(Self { names })
+        let before = names.iter().take_while(|name| *name == "date" || *name == "time").count();
+        (names.get(before).is_some_and(|name| name == "gpu")).then_some(Self { names })
+    }
+
+    /// Returns whether at least half of the columns are among these: a remark may use one of the words.
+    pub(super) fn are_mostly(&self, known: &[&str]) -> bool {
+        let number = self.names.iter().filter(|name| known.contains(&name.as_str())).count();
+        number > 0 && number * 2 >= self.names.len()
     }
 
     /// Returns whether a line only tells the units of the columns.
@@ -95,7 +102,8 @@ impl<'line> Row<'_, 'line> {
 }
 
 fn words(text: &str) -> impl Iterator<Item = &str> {
-    text.split(|character: char| character.is_whitespace() || character == ',').filter(|word| !word.is_empty())
+    text.split(|character: char| character.is_whitespace() || character == ',')
+        .filter(|word| !word.is_empty())
 }
 
 #[cfg(test)]

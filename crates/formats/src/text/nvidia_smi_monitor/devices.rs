@@ -16,8 +16,8 @@ use crate::Format;
 
 /// Columns of which one at least is in every selection.
 const KNOWN: &[&str] = &[
-    "pwr", "gtemp", "sm", "mem", "enc", "dec", "mclk", "pclk", "pviol", "tviol", "fb", "bar1", "sbecc", "dbecc",
-    "pci", "rxpci", "txpci", "gract", "smutil",
+    "pwr", "gtemp", "mtemp", "sm", "mem", "enc", "dec", "jpg", "ofa", "mclk", "pclk", "pviol", "tviol", "fb",
+    "bar1", "ccpm", "sbecc", "dbecc", "pci", "rxpci", "txpci", "gract", "smutil",
 ];
 
 /// One row.
@@ -45,9 +45,9 @@ pub(crate) fn read(lines: &[Line<'_>], context: &Context<'_>) -> Option<Block> {
         } else if let Some(row) = columns.row(text, place == lines.len()) {
             match row.card() {
                 Some(card) => {
-                    let is_new = looks.newest().is_some_and(|look| {
-                        look.rows.iter().any(|device| device.card.index == card)
-                    });
+                    let is_new = looks
+                        .newest()
+                        .is_some_and(|look| look.rows.iter().any(|device| device.card.index == card));
                     let device = device(&row, card);
                     looks.add(&row, device, is_new);
                 }
@@ -60,6 +60,9 @@ pub(crate) fn read(lines: &[Line<'_>], context: &Context<'_>) -> Option<Block> {
     }
     // Behind the last line of a text more may have stood.
     let looks = looks.finish(taken == lines.len());
+    if looks.is_empty() {
+        return None;
+    }
     let mut scene = scene(&looks);
     if let Some(container) = context.command.and_then(container_of) {
         scene.machine.container = Reading::Known(container.to_owned());
@@ -69,8 +72,7 @@ pub(crate) fn read(lines: &[Line<'_>], context: &Context<'_>) -> Option<Block> {
 
 fn heading(text: &str) -> Option<Columns> {
     let columns = Columns::heading(text)?;
-    let is_own = !columns.has("pid") && KNOWN.iter().any(|name| columns.has(name));
-    is_own.then_some(columns)
+    (!columns.has("pid") && columns.are_mostly(KNOWN)).then_some(columns)
 }
 
 fn device(row: &Row<'_, '_>, index: u32) -> Device {

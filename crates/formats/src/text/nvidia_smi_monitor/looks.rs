@@ -32,7 +32,7 @@ pub(super) struct Look<T> {
 /// Looks, one after the other.
 #[derive(Debug)]
 pub(super) struct Looks<T> {
-    looks: VecDeque<Look<T>>,
+    taken: VecDeque<Look<T>>,
     delay_s: f64,
     /// When the first look was, by what its rows say.
     first: Option<Moment>,
@@ -48,22 +48,22 @@ struct Moment {
 impl<T> Looks<T> {
     /// Begins; the command may say how long the monitor waits between looks.
     pub(super) fn new(command: Option<&str>) -> Self {
-        Self { looks: VecDeque::new(), delay_s: command.and_then(delay_s).unwrap_or(DELAY_S), first: None }
+        Self { taken: VecDeque::new(), delay_s: command.and_then(delay_s).unwrap_or(DELAY_S), first: None }
     }
 
     /// Returns the newest look.
     pub(super) fn newest(&self) -> Option<&Look<T>> {
-        self.looks.back()
+        self.taken.back()
     }
 
     /// Adds a row to the newest look, or begins another one with it.
     pub(super) fn add(&mut self, row: &Row<'_, '_>, value: T, begins: bool) {
-        if begins || self.looks.is_empty() {
+        if begins || self.taken.is_empty() {
             let moment = moment(row);
-            if self.looks.is_empty() {
+            if self.taken.is_empty() {
                 self.first = moment;
             }
-            let last_s = self.looks.back().map(|look| look.since_s);
+            let last_s = self.taken.back().map(|look| look.since_s);
             let since_s = match (self.first.zip(moment), last_s) {
                 (Some((first, moment)), last_s) => since(first, moment, last_s.unwrap_or(0.0)),
                 (None, Some(last_s)) => last_s + self.delay_s,
@@ -73,24 +73,24 @@ impl<T> Looks<T> {
                 let at = DateTime::from_parts(moment.date?, moment.time);
                 TimeZone::UTC.to_timestamp(at).ok()
             });
-            self.looks.push_back(Look { since_s, wall, rows: Vec::new() });
-            if self.looks.len() > LOOKS_MAX {
-                self.looks.pop_front();
+            self.taken.push_back(Look { since_s, wall, rows: Vec::new() });
+            if self.taken.len() > LOOKS_MAX {
+                self.taken.pop_front();
             }
         }
-        if let Some(look) = self.looks.back_mut() {
+        if let Some(look) = self.taken.back_mut() {
             look.rows.push(value);
         }
     }
 
     /// Returns the looks, oldest first; of a text that may be cut the last one only if it is as long as the one before.
     pub(super) fn finish(mut self, may_be_cut: bool) -> Vec<Look<T>> {
-        let rows = |place: usize| self.looks.get(place).map_or(0, |look| look.rows.len());
-        let number = self.looks.len();
+        let rows = |place: usize| self.taken.get(place).map_or(0, |look| look.rows.len());
+        let number = self.taken.len();
         if may_be_cut && number > 1 && rows(number - 1) < rows(number - 2) {
-            self.looks.pop_back();
+            self.taken.pop_back();
         }
-        self.looks.into()
+        self.taken.into()
     }
 }
 
@@ -114,7 +114,8 @@ fn moment(row: &Row<'_, '_>) -> Option<Moment> {
 fn since(first: Moment, moment: Moment, last_s: f64) -> f64 {
     let between = |from: DateTime, to: DateTime| from.duration_until(to).as_secs_f64();
     if let (Some(first_date), Some(date)) = (first.date, moment.date) {
-        let seconds = between(DateTime::from_parts(first_date, first.time), DateTime::from_parts(date, moment.time));
+        let seconds =
+            between(DateTime::from_parts(first_date, first.time), DateTime::from_parts(date, moment.time));
         return seconds.max(last_s);
     }
     let mut seconds = first.time.duration_until(moment.time).as_secs_f64();

@@ -54,6 +54,9 @@ pub(crate) fn read(lines: &[Line<'_>], context: &Context<'_>) -> Option<Block> {
     }
     // Behind the last line of a text more may have stood.
     let looks = looks.finish(taken == lines.len());
+    if looks.is_empty() {
+        return None;
+    }
     let mut scene = scene(&looks);
     if let Some(container) = context.command.and_then(container_of) {
         scene.machine.container = Reading::Known(container.to_owned());
@@ -62,7 +65,8 @@ pub(crate) fn read(lines: &[Line<'_>], context: &Context<'_>) -> Option<Block> {
 }
 
 fn heading(text: &str) -> Option<Columns> {
-    Columns::heading(text).filter(|columns| columns.has("pid") && (columns.has("type") || columns.has("command")))
+    Columns::heading(text)
+        .filter(|columns| columns.has("pid") && (columns.has("type") || columns.has("command")))
 }
 
 /// Returns whether a row belongs to the next look: its card comes before the last one, or it was seen in this look.

@@ -2,7 +2,7 @@ use gpuwhy_model::process::Pid;
 use gpuwhy_model::reading::Reading;
 use gpuwhy_model::sample::ClientKind;
 use gpuwhy_model::scene::Scene;
-use gpuwhy_model::units::{Bytes, BytesPerSecond, Megahertz, Percent, Share};
+use gpuwhy_model::units::{Bytes, BytesPerSecond, Celsius, Megahertz, Percent, Share, Watts};
 
 use super::super::{Block, Context};
 use super::{read_devices, read_processes};
@@ -40,8 +40,8 @@ fn several_rows_of_a_card_are_several_looks() {
     assert_eq!(scene.window.taken_at, jiff::Timestamp::UNIX_EPOCH);
     let busy = scene.cards[0].busy.known().unwrap();
     assert_eq!((busy.n, busy.mean, busy.last), (3, Percent(20.0), Percent(28.0)));
-    assert_eq!(scene.cards[0].power.known().unwrap().max.0, 99.0);
-    assert_eq!(scene.cards[0].memory_temperature.known().unwrap().last.0, 52.0);
+    assert_eq!(scene.cards[0].power.known().unwrap().max, Watts(99.0));
+    assert_eq!(scene.cards[0].memory_temperature.known().unwrap().last, Celsius(52.0));
     assert_eq!(scene.cards[0].clocks.sm, Reading::Known(Megahertz(1395.0)));
     assert_eq!(scene.cards[1].memory_temperature, Reading::Unsupported);
     assert!(scene.cards[0].memory.is_not_in_source() && scene.cards[0].clients.is_not_in_source());
@@ -147,13 +147,18 @@ fn a_card_that_tells_no_work_leaves_it_unknown() {
     assert_eq!(clients[0].kind, ClientKind::Graphics);
     assert_eq!(clients[1].memory, Reading::Known(Bytes(10120 << 20)));
     assert!(clients[1].sm.is_not_in_source());
-    let strokes = self::scene(read_processes, &PMON.replace("88     40", " -      -").replace("90     42", " -      -"));
+    let strokes = self::scene(
+        read_processes,
+        &PMON.replace("88     40", " -      -").replace("90     42", " -      -"),
+    );
     assert!(strokes.cards[0].known_clients()[0].sm.is_not_in_source());
 }
 
 #[test]
 fn a_process_that_ended_is_gone_from_the_newest_look() {
-    let ended = format!("{PMON}    0       4100     C     90     42      -      -    python3\n    1  -  -  -  -  -  -  -\n\nx");
+    let ended = format!(
+        "{PMON}    0       4100     C     90     42      -      -    python3\n    1  -  -  -  -  -  -  -\n\nx"
+    );
     let scene = scene(read_processes, &ended);
     assert_eq!(scene.window.samples, 3);
     assert_eq!(scene.cards[0].known_clients().len(), 1);
@@ -164,7 +169,9 @@ fn a_process_that_ended_is_gone_from_the_newest_look() {
 
 #[test]
 fn other_texts_are_none_of_these() {
-    let paste = Paste::of("# a comment about gpu use\n# ID Date hostcpu\n# gpu temperature");
+    let paste = Paste::of(
+        "# a comment about gpu use\n# ID Date hostcpu\n# gpu temperature\n# gpu mem\nis full\n# gpu pid type",
+    );
     for place in 0..paste.lines.len() {
         let lines = &paste.lines[place..];
         assert!(read_devices(lines, &Context::default()).is_none());
