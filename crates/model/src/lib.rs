@@ -11,6 +11,7 @@ pub mod input;
 pub mod limits;
 pub mod process;
 pub mod reading;
+pub mod redaction;
 pub mod report;
 pub mod sample;
 pub mod scene;
