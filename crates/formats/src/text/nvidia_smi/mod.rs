@@ -2,6 +2,7 @@
 //! it says instead of a table.
 
 mod card_row;
+mod content;
 mod heading;
 mod instances;
 mod message;

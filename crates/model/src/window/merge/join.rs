@@ -41,7 +41,7 @@ const ENTITIES: &[(&str, &[&str], fn() -> Value)] = &[
     ("queues", &["name"], written::<Queue>),
     ("quotas", &["holder", "name", "user", "reach"], written::<Quota>),
     ("reservations", &["name"], written::<Reservation>),
-    ("serving", &["engine"], written::<Serving>),
+    ("serving", &["engine", "model"], written::<Serving>),
     ("machine.services", &["name"], || Value::Null),
     ("machine.pci_cards", &["address"], written::<PciDevice>),
     ("machine.card_pairs", &["one", "other"], || Value::Null),
@@ -52,6 +52,10 @@ const ENTITIES: &[(&str, &[&str], fn() -> Value)] = &[
 const ALL_OF_IT: &[&str] = &[
     "events",
     "program",
+    "stacks",
+    "profiles",
+    "traces",
+    "serving.looks",
     "provenance.inputs",
     "machine.driver.modules",
     "machine.driver.library_files",
@@ -144,6 +148,8 @@ impl Join<'_> {
                 }
                 Value::Object(later)
             }
+            (earlier, later) if path == "cards.name" && is_cut_form(&later, &earlier) => earlier,
+            (earlier, later) if path == "cards.name" && is_cut_form(&earlier, &later) => later,
             (earlier, later) => {
                 self.compare(path, &earlier, &later);
                 later
@@ -234,6 +240,12 @@ fn reading_rank(value: &Value) -> Option<Rank> {
         "failed" => Some(Rank::Failed),
         _ => None,
     }
+}
+
+/// Returns whether a name is another one that was cut for want of room: `Tesla V100-SXM2...`.
+fn is_cut_form(cut: &Value, whole: &Value) -> bool {
+    let begin = cut.as_str().and_then(|cut| cut.strip_suffix("...")).map(str::trim_end);
+    begin.zip(whole.as_str()).is_some_and(|(begin, whole)| whole.starts_with(begin))
 }
 
 fn known_of(mut reading: Value) -> Value {

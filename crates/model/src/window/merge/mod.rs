@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::reading::Reading;
+use crate::reading::{Failure, Reading};
 use crate::scene::{Card, Scene, Window};
 use crate::units::Bytes;
 use identity::one_number_for_each_card;
@@ -116,7 +116,9 @@ fn settle(scene: &mut Scene) {
         events.sort_by_key(|line| (!line.before_boot, line.boot_us));
     }
     for card in &mut scene.cards {
-        if !card.unexplained.is_known() {
+        // Behind a list that is cut off others may stand.
+        let is_list_cut = matches!(card.unexplained, Reading::Failed(Failure::Syntax { .. }));
+        if !card.unexplained.is_known() && !is_list_cut {
             card.unexplained = unexplained(card);
         }
     }

@@ -180,3 +180,30 @@ fn many_parts_are_joined_as_a_few_are() {
     assert_eq!((merged.scene.cards.len(), merged.scene.processes.len()), (8, 100));
     assert!(merged.disagreements.is_empty());
 }
+
+#[test]
+fn a_name_that_is_cut_does_not_disagree_with_the_whole_one() {
+    let named = |name: &str| scene(vec![card(0, |card| card.name = Reading::Known(name.to_owned()))]);
+    for names in [["Some Card 80...", "Some Card 80GB"], ["Some Card 80GB", "Some Card 80..."]] {
+        let merged = merge(names.map(named));
+        assert_eq!(merged.scene.cards[0].name, Reading::Known("Some Card 80GB".into()));
+        assert!(merged.disagreements.is_empty());
+    }
+    assert_eq!(merge(["Other ...", "Some Card 80GB"].map(named)).disagreements.len(), 1);
+}
+
+#[test]
+fn memory_is_not_missed_behind_a_list_that_is_cut_off() {
+    let cut = Failure::Syntax { path: "x".to_owned(), line: 0, expected: "the end".to_owned() };
+    let listed = |unexplained: Reading<Bytes>| {
+        scene(vec![card(0, |card| {
+            card.memory = memory(300);
+            card.clients = Reading::Known(vec![client(7, Reading::Known(Bytes(100 << 20)), Reading::default())]);
+            card.unexplained = unexplained;
+        })])
+    };
+    let of = |parts: Vec<Scene>| merge(parts).scene.cards.remove(0).unexplained;
+    assert_eq!(of(vec![listed(cut.clone().into_reading())]), cut.clone().into_reading());
+    let whole = Reading::Known(Bytes(200 << 20));
+    assert_eq!(of(vec![listed(cut.into_reading()), listed(whole.clone())]), whole);
+}
