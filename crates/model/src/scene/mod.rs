@@ -11,6 +11,9 @@ mod process;
 mod program;
 mod provenance;
 mod resources;
+mod serving;
+mod stack;
+mod trace;
 
 pub use card::{
     ActivityTrends, Card, Client, EccGrowth, NvLinkState, PcieErrorGrowth, PcieTraffic, ReasonShares,
@@ -22,7 +25,7 @@ pub use cluster::{
 };
 pub use host::{Disk, Driver, Host, Machine, ModuleBuild, Paging, Pressures, ProcessLimit};
 pub use job::{Job, JobPhase, JobUsage, Scheduler, WaitReason};
-pub use neighbours::{Interface, Serving};
+pub use neighbours::Interface;
 pub use process::{Cgroup, IoRates, Process, StateShares, Thread, WaitChannel, Workload};
 pub use program::{
     AllocatorState, ArchUnsupported, CollectiveTimeout, CudaError, ErrorClass, Exception, LimitHit, LogLine, MemoryOfProcess,
@@ -30,6 +33,9 @@ pub use program::{
 };
 pub use provenance::{Provenance, SourceKind};
 pub use resources::Resources;
+pub use serving::{Serving, ServingBound, ServingLook, ServingTimes, TimeSpread};
+pub use stack::{CallShare, Frame, Profile, ProfileKind, Stack};
+pub use trace::{IdleTime, Trace};
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -117,6 +123,12 @@ pub struct Scene {
     pub serving: Vec<Serving>,
     /// What programs themselves said.
     pub program: Vec<LogLine>,
+    /// Where threads of programs stood.
+    pub stacks: Vec<Stack>,
+    /// Where the time of programs went.
+    pub profiles: Vec<Profile>,
+    /// What traces of programs say of their cards.
+    pub traces: Vec<Trace>,
     /// Where all this comes from.
     pub provenance: Provenance,
 }

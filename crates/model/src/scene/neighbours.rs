@@ -1,4 +1,4 @@
-//! What neighbours of the machine say: network, scheduler, cluster, model servers.
+//! What the network says.
 
 use serde::{Deserialize, Serialize};
 
@@ -28,16 +28,4 @@ pub struct Interface {
     pub downs: Reading<u64>,
     /// Ticks a second in which data had to wait for credit of the other side.
     pub congestion_per_s: Reading<f64>,
-}
-
-/// A model server.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Serving {
-    /// Which one: `vllm`, `triton` …
-    pub engine: String,
-    /// Requests that are worked on.
-    pub running: Reading<u64>,
-    /// Requests that wait.
-    pub waiting: Reading<u64>,
 }

@@ -347,10 +347,24 @@ pub struct ServerState {
     pub running: Option<u64>,
     /// Requests that wait.
     pub waiting: Option<u64>,
+    /// Requests whose cache was moved out to the machine's memory.
+    pub swapped: Option<u64>,
     /// How much of the cache is used, in percent.
     pub cache_percent: Option<f64>,
+    /// Tokens of prompts a second.
+    pub prompt_tokens_per_s: Option<f64>,
+    /// Tokens that were generated, a second.
+    pub generated_tokens_per_s: Option<f64>,
+    /// How long one request waited before anything was computed for it.
+    pub queue_time: Option<Seconds>,
+    /// How long that request took in all.
+    pub request_time: Option<Seconds>,
     /// Whether a request was put back for want of cache.
     pub is_preempted: bool,
+    /// How often that has happened since the server's start.
+    pub preemptions_ever: Option<u64>,
+    /// Whether a request was refused because too many wait.
+    pub is_refused: bool,
 }
 
 /// How long a step took.

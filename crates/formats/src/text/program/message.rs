@@ -11,7 +11,7 @@ use gpuwhy_model::scene::{
 };
 use gpuwhy_model::units::{Bytes, Seconds};
 
-use super::{figures, progress, system};
+use super::{figures, progress, server, system};
 
 /// What a message says.
 #[derive(Debug, Clone, PartialEq)]
@@ -51,6 +51,9 @@ pub(super) fn of_exception(name: &str, message: &str) -> Said {
 
 /// Returns what a line says that is no exception, if it says anything.
 pub(super) fn of_line(text: &str) -> Option<Said> {
+    if let Some(state) = server::state(text) {
+        return Some(Said { fact: ProgramFact::ServerState(state), role: None });
+    }
     if !is_alarming(text) {
         return progress::step(text).map(|fact| Said { fact, role: None });
     }
@@ -184,7 +187,7 @@ fn of_sign(sign: &Sign, text: &str, message: &Squeezed) -> Option<ProgramFact> {
             cache_percent: sign
                 .real("cache_percent", message)
                 .or_else(|| sign.real("cache_share", message).map(|share| share * 100.0)),
-            is_preempted: false,
+            ..ServerState::default()
         }),
         SignKind::TensorflowTook => ProgramFact::Preallocation(Preallocation {
             framework: "TensorFlow".to_owned(),

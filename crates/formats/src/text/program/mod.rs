@@ -4,6 +4,7 @@ mod figures;
 mod message;
 mod prefix;
 mod progress;
+mod server;
 mod shape;
 mod standing;
 mod summary;
