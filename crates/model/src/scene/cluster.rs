@@ -108,6 +108,12 @@ pub struct ClusterNode {
     pub has: Resources,
     /// What of it is given to jobs.
     pub given: Resources,
+    /// What is built into it, as far as it was told: part of that may not be for jobs.
+    pub built_in: Resources,
+    /// Cards that somebody counted on it, beside its scheduler.
+    pub counted_cards: Reading<u64>,
+    /// Whether it is said to have a card at all, beside its scheduler.
+    pub has_cards: Reading<bool>,
 }
 
 impl ClusterNode {

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::Container;
 use crate::process::BootId;
 use crate::reading::Reading;
 use crate::sample::{CardPair, HostMemory, PciDevice, Service, Space, StuckCall, Viewer, XidEvent};
@@ -39,6 +40,10 @@ pub struct Machine {
     pub secure_boot: Reading<bool>,
     /// Limits of the shell or process that was asked (`ulimit -a`, `/proc/PID/limits`).
     pub process_limits: Reading<Vec<ProcessLimit>>,
+    /// Containers on it, as their runtime describes them.
+    pub containers: Vec<Container>,
+    /// Ways of starting containers that their runtime knows (`runc`, `nvidia`), sorted.
+    pub container_runtimes: Reading<Vec<String>>,
 }
 
 /// A limit of a process.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::Resources;
+use super::{Container, Resources};
 use crate::closed_list::closed_list;
 use crate::command_line::CommandLine;
 use crate::reading::Reading;
@@ -118,6 +118,8 @@ pub struct Job {
     pub command: Reading<CommandLine>,
     /// What it made of what it was given.
     pub usage: JobUsage,
+    /// Its containers, where it is a pod.
+    pub containers: Vec<Container>,
 }
 
 /// One reason why a job waits.
@@ -140,6 +142,8 @@ pub struct WaitReason {
 pub struct JobUsage {
     /// Mean utilization of its cards.
     pub gpu_busy: Reading<Percent>,
+    /// Processes of it on its cards.
+    pub gpu_processes: Reading<u64>,
     /// Card memory that it used at most.
     pub gpu_memory: Reading<Bytes>,
     /// The same as a share of what its cards have.

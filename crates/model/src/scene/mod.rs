@@ -4,6 +4,7 @@
 
 mod card;
 mod cluster;
+mod container;
 mod host;
 mod job;
 mod neighbours;
@@ -23,13 +24,14 @@ pub use cluster::{
     ClusterNode, NodeActivity, NodeCondition, NodeCounts, Queue, Quota, QuotaHolder, QuotaReach, Reservation,
     SchedulerState,
 };
+pub use container::{Container, ContainerEnd, ContainerState};
 pub use host::{Disk, Driver, Host, Machine, ModuleBuild, Paging, Pressures, ProcessLimit};
 pub use job::{Job, JobPhase, JobUsage, Scheduler, WaitReason};
 pub use neighbours::Interface;
 pub use process::{Cgroup, IoRates, Process, StateShares, Thread, WaitChannel, Workload};
 pub use program::{
-    AllocatorState, ArchUnsupported, CollectiveTimeout, CudaError, ErrorClass, Exception, LimitHit, LogLine, MemoryOfProcess,
-    NcclWay, OutOfCardMemory, Preallocation, ProcessEnd, ProgramFact, ServerMemory, ServerState, Standing, Step, TooManyWorkers, Wanted,
+    AllocatorState, ArchUnsupported, CollectiveTimeout, ContainerNotStarted, CudaError, ErrorClass, Exception, LimitHit, LogLine, MemoryOfProcess,
+    NcclWay, OutOfCardMemory, PluginEvent, PluginReport, Preallocation, ProcessEnd, ProgramFact, ServerMemory, ServerState, Standing, StartObstacle, Step, TooManyWorkers, Wanted,
 };
 pub use provenance::{Provenance, SourceKind};
 pub use resources::Resources;

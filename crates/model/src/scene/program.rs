@@ -136,6 +136,10 @@ pub enum ProgramFact {
     Step(Step),
     /// Data that came over the network broke off.
     InputBrokeOff,
+    /// What the part of a cluster that offers the cards of a node says of them.
+    Plugin(PluginReport),
+    /// A container could not be started for want of its cards.
+    ContainerNotStarted(ContainerNotStarted),
 }
 
 /// Memory of one process.
@@ -365,6 +369,94 @@ pub struct ServerState {
     pub preemptions_ever: Option<u64>,
     /// Whether a request was refused because too many wait.
     pub is_refused: bool,
+}
+
+closed_list! {
+    /// What happened to the cards that a node offers.
+    pub enum PluginEvent {
+        /// A numbered error of the driver, for which it takes the card away.
+        Error = "error",
+        /// A numbered error of the driver, for which it does not.
+        ErrorIgnored = "error-ignored",
+        /// A card is not offered any more.
+        Unhealthy = "unhealthy",
+        /// No card is offered any more.
+        AllUnhealthy = "all-unhealthy",
+        /// A card is offered again.
+        Healthy = "healthy",
+        /// It found no card.
+        NoDevices = "no-devices",
+        /// It offers what it has, from the start.
+        Registered = "registered",
+        /// It is gone, and its cards with it.
+        Withdrawn = "withdrawn",
+        /// A pod came for more cards than are offered.
+        TooFew = "too-few",
+    }
+}
+
+/// What the part of a cluster that offers the cards of a node says of them: its device plugin, its kubelet.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PluginReport {
+    /// What happened.
+    pub event: PluginEvent,
+    /// What the cards are offered as: `nvidia.com/gpu`.
+    #[serde(default)]
+    pub resource: Option<String>,
+    /// The card, by its unique name; none: all, or it does not say.
+    #[serde(default)]
+    pub device: Option<String>,
+    /// The number of the driver's error.
+    #[serde(default)]
+    pub xid: Option<u32>,
+}
+
+closed_list! {
+    /// Why a container cannot be started with its cards.
+    pub enum StartObstacle {
+        /// The runtime was not told how to pass cards in.
+        NotSetUp = "not-set-up",
+        /// The driver's kernel module does not answer.
+        DriverNotLoaded = "driver-not-loaded",
+        /// The driver's library is not there.
+        LibraryMissing = "library-missing",
+        /// Library and module are of different versions.
+        VersionMismatch = "version-mismatch",
+        /// The driver did not answer in time.
+        DriverTimedOut = "driver-timed-out",
+        /// The driver answers with another error.
+        DriverError = "driver-error",
+        /// A card does not answer any more.
+        CardLost = "card-lost",
+        /// There is no such card as was asked for.
+        DeviceUnknown = "device-unknown",
+        /// A device file is not there.
+        DeviceFileMissing = "device-file-missing",
+        /// The description of the cards is not there, or does not have the one that was asked for.
+        NotDescribed = "not-described",
+        /// The description of the cards names files that are not there any more.
+        DescriptionStale = "description-stale",
+        /// Whoever starts it may not pass cards in.
+        NotAllowed = "not-allowed",
+        /// The image brings files along that the driver's own would replace.
+        ImageHoldsDriver = "image-holds-driver",
+        /// A multi-instance device cannot be used as it was asked for.
+        MigDevice = "mig-device",
+        /// Something else in the step that passes cards in.
+        Other = "other",
+    }
+}
+
+/// A container that could not be started for want of its cards.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ContainerNotStarted {
+    /// Why.
+    pub obstacle: StartObstacle,
+    /// The card, device or file that it is about, where it names one.
+    #[serde(default)]
+    pub device: Option<String>,
 }
 
 /// How long a step took.

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::{Disagreement, Fields};
 use crate::sample::PciDevice;
 use crate::scene::{
-    Card, Cgroup, ClusterNode, Disk, Interface, Job, NvLinkState, Process, Queue, Quota, Reservation, Scene,
+    Card, Cgroup, ClusterNode, Container, Disk, Interface, Job, NvLinkState, Process, Queue, Quota, Reservation, Scene,
     Serving,
 };
 
@@ -37,6 +37,8 @@ const ENTITIES: &[(&str, &[&str], fn() -> Value)] = &[
     ("mounts", &["target"], || Value::Null),
     ("network", &["name"], written::<Interface>),
     ("jobs", &["id"], written::<Job>),
+    ("jobs.containers", &["name"], written::<Container>),
+    ("machine.containers", &["name"], written::<Container>),
     ("cluster", &["name"], written::<ClusterNode>),
     ("queues", &["name"], written::<Queue>),
     ("quotas", &["holder", "name", "user", "reach"], written::<Quota>),
