@@ -2,6 +2,7 @@
 //!
 //! The crate is pure and judges nothing. Tables are parsed once, when they are first asked.
 
+mod architecture;
 mod card;
 mod clock_reason;
 mod cuda_driver;
@@ -16,12 +17,14 @@ mod phrase;
 mod process_name;
 mod program_error;
 mod program_sign;
+mod serving_metric;
 mod source;
 mod table;
 mod wait_channel;
 mod wait_reason;
 mod xid;
 
+pub use architecture::{ArchitectureFact, architecture, architectures};
 pub use card::{CardFact, card, cards};
 pub use clock_reason::{ClockReasonFact, clock_reason, clock_reasons};
 pub use cuda_driver::{CudaDriverFact, cuda_drivers, is_enough, oldest_driver_for};
@@ -35,6 +38,7 @@ pub use phrase::{Phrase, Squeezed, size_in_bytes};
 pub use process_name::{rank_variables, role, role_of, runs_scripts};
 pub use program_error::{ErrorRole, class_of_words, error_class, error_role};
 pub use program_sign::{Sign, SignKind, program_sign};
+pub use serving_metric::{ServingMetric, ServingQuantity, serving_metric, serving_metrics};
 pub use source::source;
 pub use wait_channel::{Wait, wait};
 pub use wait_reason::{
