@@ -189,6 +189,8 @@ closed_list! {
         NodeState = "node_state",
         /// What the nodes of a cluster have, and what of it is given to jobs.
         NodeResources = "node_resources",
+        /// What programs themselves say.
+        ProgramLog = "program_log",
     }
 }
 
@@ -245,5 +247,7 @@ closed_list! {
         Slurm = "slurm",
         /// Kubernetes.
         Kubernetes = "kubernetes",
+        /// What programs print.
+        ProgramLog = "program-log",
     }
 }

@@ -1,5 +1,6 @@
 //! What the scene means, before any cause is judged: who holds a card, who loads data, whose run is over.
 
+pub(crate) mod card_memory;
 pub(crate) mod cards;
 pub(crate) mod claims;
 pub(crate) mod culprit;
@@ -13,6 +14,7 @@ pub(crate) mod kin;
 pub(crate) mod members;
 pub(crate) mod names;
 pub(crate) mod peers;
+pub(crate) mod program;
 pub(crate) mod run;
 pub(crate) mod team;
 pub(crate) mod traffic;

@@ -15,7 +15,7 @@ use gpuwhy_model::reading::{Access, Failure, Reading};
 use gpuwhy_model::sample::{
     DeviceHolder, KernelFact, KernelLine, MountPoint, PciDevice, Service, StuckCall, Viewer, XidEvent,
 };
-use gpuwhy_model::scene::{Provenance, Scene, SourceKind, Window};
+use gpuwhy_model::scene::{LogLine, Provenance, Scene, SourceKind, Window};
 use gpuwhy_model::units::Share;
 use serde::Deserialize;
 
@@ -54,6 +54,8 @@ pub(crate) struct SceneFile {
     host: HostFile,
     /// Network links with hardware behind them, by name.
     network: BTreeMap<String, NetworkFile>,
+    /// What programs said.
+    program: Vec<LogLine>,
 }
 
 impl Default for SceneFile {
@@ -77,6 +79,7 @@ impl Default for SceneFile {
             cpus: 16,
             host: HostFile::default(),
             network: BTreeMap::new(),
+            program: Vec::new(),
         }
     }
 }
@@ -157,6 +160,7 @@ impl SceneFile {
             provenance: Provenance { source: self.source, inputs: Vec::new() },
             ..Scene::default()
         };
+        scene.program.clone_from(&self.program);
         self.fill_machine(&mut scene);
         scene.cards = self.card.iter().map(|(index, card)| self.card(*index, card, &processes)).collect();
         let is_seen = |file: &ProcessFile| !file.unseen.iter().any(|what| what == "process");
@@ -189,6 +193,7 @@ impl SceneFile {
                     level: Reading::Known(3),
                     text: line.text.clone(),
                     fact: line.fact.clone(),
+                    ..KernelLine::default()
                 })
                 .collect()
         });
