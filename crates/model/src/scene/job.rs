@@ -82,6 +82,10 @@ pub struct Job {
     pub reason: Reading<String>,
     /// Everything that the scheduler names as a reason why it waits.
     pub reasons: Vec<WaitReason>,
+    /// Nodes that the scheduler looked at in vain.
+    pub nodes_tried: Reading<u64>,
+    /// What it says of making room for it by ending others.
+    pub preemption: Vec<WaitReason>,
     /// Its priority as the scheduler counts it: higher starts first.
     pub priority: Reading<f64>,
     /// What its priority is made of, by the scheduler's own names.
