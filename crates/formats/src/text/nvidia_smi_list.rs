@@ -5,6 +5,7 @@ use gpuwhy_model::reading::Reading;
 use gpuwhy_model::sample::{CardKind, CardSample, NvmlSample, ReadTime, Sample, Section};
 
 use super::nvidia_scene::{container_of, names_cards, scene_of};
+use super::nvidia_smi::{Message, message};
 use super::{Block, Context};
 use crate::Format;
 use crate::paste::Line;
@@ -18,9 +19,15 @@ enum Entry<'line> {
 /// Reads the list that begins with the first of these lines.
 pub(super) fn read(lines: &[Line<'_>], context: &Context<'_>) -> Option<Block> {
     let mut cards: Vec<CardSample> = Vec::new();
+    let mut silent: Vec<CardSample> = Vec::new();
     let mut parent = None;
     let mut taken = 0;
     for (line, place) in lines.iter().zip(0..) {
+        if let Some(card) = silent_card(&line.text).filter(|_| silent.len() < NvmlSample::CARDS_MAX as usize)
+        {
+            silent.push(card);
+            continue;
+        }
         let entry = entry(&line.text).filter(|_| !is_of_links(lines.get(place + 1)));
         match entry {
             Some(Entry::Card { index, name, uuid }) => {
@@ -44,10 +51,17 @@ pub(super) fn read(lines: &[Line<'_>], context: &Context<'_>) -> Option<Block> {
         }
         taken = place + 1;
     }
-    if taken == 0 || cards.len() > NvmlSample::PARTS_MAX as usize {
+    // Behind the last of them stands what another output says.
+    let told = lines[..taken].iter().filter(|line| silent_card(&line.text).is_some()).count();
+    silent.truncate(told);
+    let begins_at_first = cards.first().is_some_and(|card| card.index == 0 && card.parent.is_none());
+    let is_list = taken > silent.len();
+    if is_list {
+        add_silent(&mut cards, silent);
+    }
+    if !is_list || cards.len() > NvmlSample::PARTS_MAX as usize {
         return None;
     }
-    let begins_at_first = cards.first().is_some_and(|card| card.index == 0 && card.parent.is_none());
     // Where something follows, no card is cut off.
     let is_all = begins_at_first && lines.len() > taken && !context.command.is_some_and(names_cards);
     let whole = cards.iter().filter(|card| card.parent.is_none()).count();
@@ -65,6 +79,34 @@ pub(super) fn read(lines: &[Line<'_>], context: &Context<'_>) -> Option<Block> {
         scene.machine.container = Reading::Known(container.to_owned());
     }
     Some(Block { lines: taken, scene, remarks: Vec::new() })
+}
+
+/// Returns a card that a message between the entries says not to answer; its number may not be said.
+fn silent_card(text: &str) -> Option<CardSample> {
+    let Message::Handle { index, address, failure } = message(text)? else {
+        return None;
+    };
+    let index = index.unwrap_or(u32::MAX);
+    Some(CardSample {
+        index,
+        handle: Reading::Failed(failure),
+        pci_address: address.into(),
+        ..CardSample::default()
+    })
+}
+
+/// Adds cards that do not answer: without a number they have the lowest that the list leaves out.
+fn add_silent(cards: &mut Vec<CardSample>, silent: Vec<CardSample>) {
+    for mut card in silent {
+        let is_taken =
+            |number: u32| cards.iter().any(|other| other.parent.is_none() && other.index == number);
+        if card.index == u32::MAX {
+            card.index = (0..NvmlSample::PARTS_MAX).find(|number| !is_taken(*number)).unwrap_or_default();
+        }
+        if !is_taken(card.index) {
+            cards.push(card);
+        }
+    }
 }
 
 /// A card that is listed answers.
@@ -170,6 +212,21 @@ mod tests {
         assert!(count(LIST, Some("nvidia-smi -L -i 0")).is_not_in_source());
         assert!(count(LIST.split_once('\n').unwrap().1, None).is_not_in_source());
         assert!(scene("GPU 0: Some Card (UUID: GPU-0000", None).is_none());
+    }
+
+    #[test]
+    fn a_card_that_does_not_answer_is_no_other_one() {
+        let of = "Unable to determine the device handle for";
+        let text = format!(
+            "{of} gpu 0000:34:00.0: Unknown Error\nGPU 0: A (UUID: GPU-0)\nGPU 2: A (UUID: GPU-2)\n\
+             {of} GPU5: 0000:35:00.0: GPU is lost\nGPU 6: A (UUID: GPU-6)\n{of} GPU7: Unknown Error\n"
+        );
+        let (lines, scene) = scene(&text, None).unwrap();
+        assert_eq!(lines, 5, "what stands behind the list is told by another output");
+        let cards: Vec<_> = scene.cards.iter().map(|card| (card.index, card.handle.is_known())).collect();
+        assert_eq!(cards, [(0, true), (1, false), (2, true), (5, false), (6, true)]);
+        assert_eq!(scene.cards[1].pci_address, Reading::Known("0000:34:00.0".into()));
+        assert!(self::scene(&format!("{of} GPU7: Unknown Error\n\nGPU 0: A (UUID: GPU-0)"), None).is_none());
     }
 
     #[test]

@@ -128,8 +128,14 @@ impl Reader {
                 let mut words = behind.split_whitespace();
                 let word = words.next()?;
                 // A word that ends the text may be cut.
-                words.next().map(|_| word).filter(|word| *word != "|")
+                words.next().map(|_| word)
             });
+            let is_version = |word: &&str| {
+                let is_number = word.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+                is_number && word.starts_with(|first: char| first.is_ascii_digit())
+            };
+            let word =
+                word.filter(|word| is_version(word) || crate::nvidia_cell::said(word).known().is_none());
             word.map_or_else(Reading::default, crate::nvidia_cell::said).map(str::to_owned)
         };
         self.table.driver_version = value(["KMD Version:", "Driver Version:"]);

@@ -25,12 +25,13 @@ pub(super) enum Part {
 
 /// Returns the time that a line is, as the tool prints it above the table.
 pub(super) fn time(text: &str) -> Option<Timestamp> {
-    let text = text.trim();
     // "Fri Jun  8 07:42:08 2018"
-    if text.len() != 24 || text.as_bytes()[13] != b':' {
+    if !(23..=24).contains(&text.trim().len()) {
         return None;
     }
-    let local = DateTime::strptime(TIME_FORMAT, text).ok()?;
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let looks_like_time = matches!(words[..], [_, _, _, clock, _] if clock.as_bytes().get(2) == Some(&b':'));
+    let local = looks_like_time.then(|| DateTime::strptime(TIME_FORMAT, words.join(" ")).ok())??;
     TimeZone::UTC.to_timestamp(local).ok()
 }
 

@@ -38,7 +38,7 @@ const SIGNS: &[&str] = &[
 
 /// What a line says.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Message {
+pub(in crate::text) enum Message {
     /// The library cannot be asked.
     Library(Failure),
     /// The version of the library that was loaded.
@@ -58,7 +58,7 @@ pub(super) enum Message {
 }
 
 /// Returns what a line says, if it is a message of the tool, or of a shell that does not find it.
-pub(super) fn message(line: &str) -> Option<Message> {
+pub(in crate::text) fn message(line: &str) -> Option<Message> {
     let text = line.trim();
     if text.is_empty() || text.len() > LENGTH_MAX || !SIGNS.iter().any(|sign| text.contains(sign)) {
         return None;

@@ -14,7 +14,7 @@ mod told;
 #[cfg(test)]
 mod tests;
 
-use gpuwhy_model::reading::{Failure, Reading};
+use gpuwhy_model::reading::{Access, Failure, Reading};
 use gpuwhy_model::sample::{CardSample, NvmlSample, ReadTime, Sample, Section};
 use gpuwhy_model::scene::Scene;
 
@@ -22,6 +22,7 @@ use super::nvidia_scene::{container_of, names_cards, scene_of};
 use super::{Block, Context};
 use crate::Format;
 use crate::paste::Line;
+pub(in crate::text) use message::{Message, message};
 use table::{Table, table};
 
 /// So many outputs in a row make one look over time; more begin another.
@@ -75,6 +76,12 @@ fn scene(tables: Vec<Table>, context: &Context<'_>) -> Scene {
     scene.machine.driver.library_version = library_version.into();
     if let Some(container) = context.command.and_then(container_of) {
         scene.machine.container = Reading::Known(container.to_owned());
+    }
+    for card in &mut scene.cards {
+        // Nobody could be named: nobody who is listed holds what is used.
+        if card.clients == Reading::Denied(Access::VisibleProcesses) {
+            card.unexplained = card.memory.as_ref().map(|memory| memory.used);
+        }
     }
     if let Some(card) = open_list.and_then(|index| {
         scene.cards.iter_mut().find(|card| card.parent.is_none() && card.index == index)

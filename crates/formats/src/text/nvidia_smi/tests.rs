@@ -283,7 +283,7 @@ fn an_empty_panel_is_not_one_without_processes() {
     assert_eq!((none.clients, none.unexplained), (Reading::Known(Vec::new()), Reading::Known(mib(5052))));
     let empty = with("");
     assert_eq!(empty.clients, Reading::Denied(Access::VisibleProcesses));
-    assert!(!empty.unexplained.is_known());
+    assert_eq!(empty.unexplained, Reading::Known(mib(5052)), "nobody who is listed holds it");
     let cut = format!("{BEFORE_ROWS}{ROW}{RULE}{}", panel(""));
     let cut = cut.trim_end().rsplit_once('\n').unwrap().0;
     assert!(scene(cut).cards[0].clients.is_not_in_source());
@@ -490,6 +490,16 @@ fn wrapped_lines_give_the_same() {
             );
             assert!(wrapped.scene == whole, "{width}");
         }
+    }
+}
+
+#[test]
+fn blanks_that_a_page_collapsed_change_nothing() {
+    let collapse = |text: &str| -> String {
+        text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ") + "\n").collect()
+    };
+    for text in [OLD, NEW] {
+        assert!(scene(&collapse(text)) == scene(text));
     }
 }
 

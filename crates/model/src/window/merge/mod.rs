@@ -118,8 +118,9 @@ fn settle(scene: &mut Scene) {
     for card in &mut scene.cards {
         // Behind a list that is cut off others may stand.
         let is_list_cut = matches!(card.unexplained, Reading::Failed(Failure::Syntax { .. }));
-        if !card.unexplained.is_known() && !is_list_cut {
-            card.unexplained = unexplained(card);
+        let follows = unexplained(card);
+        if !is_list_cut && (follows.is_known() || !card.unexplained.is_known()) {
+            card.unexplained = follows;
         }
     }
     scene.workloads = super::workloads::workloads(
