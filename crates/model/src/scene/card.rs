@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::process::Pid;
 use crate::reading::Reading;
 use crate::sample::{
-    CardKind, CardMemory, ClientKind, ClockReasons, Clocks, Ecc, Fabric, Fan, PcieLink, PowerLimits,
+    CardKind, CardMemory, ClientKind, ClockReasons, Clocks, Ecc, Fabric, Fan, Owner, PcieLink, PowerLimits,
     RemappedRows, RetiredPages, TemperatureLimits, Vendor,
 };
 use crate::trend::Trend;
@@ -125,6 +125,8 @@ pub struct Card {
     pub clients: Reading<Vec<Client>>,
     /// Used memory that no listed process holds.
     pub unexplained: Reading<Bytes>,
+    /// To whom a scheduler has given it, as an exporter says it; the pod is named with its namespace.
+    pub given_to: Reading<Owner>,
 }
 
 impl Card {

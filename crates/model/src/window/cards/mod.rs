@@ -195,6 +195,8 @@ fn over_window(looks: &[Look<'_>], span: Span, library: Option<&Absence>) -> Opt
         display_active: newest(looks, |card| &card.display_active),
         compute_capability: newest(looks, |card| &card.compute_capability),
         clients,
+        // Only exporters tell.
+        given_to: Reading::default(),
     })
 }
 
