@@ -2,12 +2,17 @@
 
 mod block;
 mod catalogue;
+mod host;
+mod json_document;
 mod kernel_log;
 mod nvidia_scene;
 mod nvidia_smi;
 mod nvidia_smi_list;
 mod nvidia_smi_monitor;
+mod nvidia_smi_query;
 mod program;
+mod prometheus;
+mod slurm;
 mod understood;
 
 pub use block::{Block, Context, Remark};
