@@ -57,10 +57,20 @@ fn explains(scene: &Scene, one: &Merged, other: &Merged) -> bool {
         // Calls hang on a card that is gone, wherever the driver stands with them.
         (Cause::GpuLost, Cause::DriverHung) if one.cards.is_empty() => true,
         // Whatever else shows on a card that is gone comes of its being gone.
-        (Cause::GpuLost, _) => !other.cards.is_empty() && is_within,
+        (Cause::GpuLost, _) => {
+            !other.cards.is_empty() && is_within || is_bare(other) || is_of_card_or_exchange(other)
+        }
         // A limit of the container is why its loaders may not run, or read again what they had in memory.
         (Cause::ContainerLimit, Cause::StarvedByCpu) => same_process && is_limit(one, "processor"),
         (Cause::ContainerLimit, Cause::StarvedByStorage) => same_process && is_limit(one, "memory"),
+        // A program that finds its card broken may say that memory did not suffice.
+        (Cause::EccUncorrectable | Cause::XidHwFault, Cause::VramFull) => is_bare(other),
+        // What a program says of its card is no second trouble where the card's own is known.
+        (
+            Cause::EccUncorrectable | Cause::XidHwFault | Cause::NvlinkFault | Cause::DriverHung,
+            Cause::AppError,
+        ) => is_of_card_or_exchange(other),
+        (Cause::ContainerLimit, Cause::CommBound) => is_limit(one, "devices"),
         // What makes one member slow is part of why all of its job is.
         (
             Cause::SlowGpuOutlier,
@@ -138,6 +148,16 @@ fn is_xid(finding: &Finding, number: &str) -> bool {
 
 fn is_limit(finding: &Finding, limit: &str) -> bool {
     finding.detail.get("limit").is_some_and(|kind| kind == limit)
+}
+
+/// Returns whether all that is known of full memory is that a program said so.
+fn is_bare(full: &Finding) -> bool {
+    full.detail.get("kind").is_some_and(|kind| kind == "not-said")
+}
+
+/// Returns whether an error of a program is one of its card or of the exchange between cards.
+fn is_of_card_or_exchange(error: &Finding) -> bool {
+    error.detail.get("class").is_some_and(|class| class == "cuda-error" || class == "nccl-error")
 }
 
 /// Returns whether a finding is about the one card that holds back the job of another.

@@ -59,6 +59,8 @@ pub(crate) fn about_program(rule: &'static Rule, summary: Text) -> Draft {
         Subject { kind: SubjectKind::Program, id: "program".to_owned(), name: "program".to_owned() };
     let mut draft = Draft::new(rule, subject, format!("program {}", rule.cause), Vec::new(), summary);
     draft.finding.impact = Impact { blocked: 1, ..Impact::default() };
+    // What was said stays so, however short the look.
+    draft.balance.past_decides = true;
     draft
 }
 

@@ -1,12 +1,12 @@
 //! `nothing-wrong`: every card is free, or works and shows nothing amiss, and enough was seen to say so.
 
-use gpuwhy_model::action::Action;
+use gpuwhy_model::action::{Action, SubjectKind};
 use gpuwhy_model::cause::Cause;
 use gpuwhy_model::evidence::Comparison;
 use gpuwhy_model::limits::Limits;
 use gpuwhy_model::reading::Absence;
 use gpuwhy_model::sample::ClientKind;
-use gpuwhy_model::scene::{Card, Process, Scene};
+use gpuwhy_model::scene::{Card, Process, Scene, Standing};
 use gpuwhy_model::signal::{Reader, Signal};
 use gpuwhy_model::units::Unit;
 use gpuwhy_model::verdict::Severity;
@@ -77,11 +77,18 @@ fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
             findings.blind(Signal::ProcessState, why_not_in_proc(scene));
         }
     }
-    let is_everything = findings.undecided.is_empty() && findings.answers().next().is_none();
+    let is_everything =
+        findings.undecided.is_empty() && findings.answers().next().is_none() && !a_program_failed(scene, findings);
     if healthy.is_empty() || !is_everything {
         return;
     }
     findings.report(judge(scene, &healthy, limits));
+}
+
+/// Returns whether a program ended by an error, or what it said may be one.
+fn a_program_failed(scene: &Scene, findings: &Findings) -> bool {
+    scene.program.iter().any(|line| line.standing == Some(Standing::Final))
+        || findings.candidates().any(|draft| draft.finding.subject.kind == SubjectKind::Program)
 }
 
 /// Returns what a card does, if nothing about it is open.

@@ -5,7 +5,7 @@ use gpuwhy_model::cause::Cause;
 use gpuwhy_model::limits::Limits;
 use gpuwhy_model::reading::Reading;
 use gpuwhy_model::sample::PciDevice;
-use gpuwhy_model::scene::{Card, Scene};
+use gpuwhy_model::scene::{Card, LogLine, Scene};
 use gpuwhy_model::signal::{Reader, Signal};
 use gpuwhy_model::text::Text;
 use gpuwhy_model::units::Unit;
@@ -13,6 +13,7 @@ use gpuwhy_model::verdict::Severity;
 
 use crate::draft::Draft;
 use crate::evidence::{once, over, reader};
+use crate::facts::program::says;
 use crate::findings::Findings;
 use crate::rule::{Needs, Rule, Span};
 
@@ -26,7 +27,7 @@ pub(crate) static RULE: Rule = Rule {
     needs: Needs {
         span: Span::NONE,
         samples: 1,
-        signals: &[Signal::PciCards, Signal::DriverLibrary, Signal::GpuBusy, Signal::VramUsed],
+        signals: &[Signal::PciCards, Signal::DriverLibrary, Signal::GpuBusy, Signal::VramUsed, Signal::ProgramLog],
     },
     check,
 };
@@ -34,11 +35,16 @@ pub(crate) static RULE: Rule = Rule {
 /// The PCI class of accelerators that are no display.
 const ACCELERATOR_CLASS: u32 = 0x12;
 
+/// So many lines of programs are shown.
+const SAID_MAX: usize = 3;
+
 /// Why nothing can be said.
 enum Reason {
     NoGpu,
     OnlyOtherVendors,
     NoView,
+    /// Programs said something, and it does not decide.
+    Program,
     Signals,
 }
 
@@ -48,6 +54,7 @@ impl Reason {
             Self::NoGpu => "no-gpu",
             Self::OnlyOtherVendors => "other-vendors",
             Self::NoView => "no-view",
+            Self::Program => "program",
             Self::Signals => "signals",
         }
     }
@@ -57,6 +64,7 @@ impl Reason {
             Self::NoGpu => text::summary_no_gpu(),
             Self::OnlyOtherVendors => text::summary_other_vendors(),
             Self::NoView => text::summary_no_view(),
+            Self::Program => text::summary_program(),
             Self::Signals if scene.window.span_s <= 0.0 => text::summary_one_look(cards(findings)),
             Self::Signals => text::summary_signals(cards(findings)),
         }
@@ -71,7 +79,7 @@ fn check(scene: &Scene, _: &Limits, findings: &mut Findings) {
     if findings.answers().next().is_some() {
         return;
     }
-    let reason = reason(scene);
+    let reason = reason(scene, findings);
     let mut draft =
         Draft::about_machine(&RULE, scene, reason.summary(scene, findings)).severity(Severity::Note);
     draft.finding.cards = findings.undecided.iter().copied().collect();
@@ -79,6 +87,11 @@ fn check(scene: &Scene, _: &Limits, findings: &mut Findings) {
     if let Some(devices) = scene.machine.pci_cards.known() {
         let number = devices.iter().filter(|device| is_gpu(device)).count();
         draft.mention(once(Signal::PciCards, number, Unit::Count, Reader::SysPci, text::on_the_bus(number)));
+    }
+    if matches!(reason, Reason::Program) {
+        for line in said(scene).take(SAID_MAX) {
+            draft.mention(says(line));
+        }
     }
     for card in findings.undecided.iter().filter_map(|index| scene.card(*index)) {
         mention_card(scene, card, &mut draft);
@@ -115,7 +128,15 @@ fn mention_card(scene: &Scene, card: &Card, draft: &mut Draft) {
     draft.mention(evidence);
 }
 
-fn reason(scene: &Scene) -> Reason {
+/// Returns what programs said that is understood.
+fn said(scene: &Scene) -> impl Iterator<Item = &LogLine> {
+    scene.program.iter().filter(|line| line.fact.is_some())
+}
+
+fn reason(scene: &Scene, findings: &Findings) -> Reason {
+    if findings.undecided.is_empty() && said(scene).next().is_some() {
+        return Reason::Program;
+    }
     if !scene.cards.is_empty() {
         return Reason::Signals;
     }

@@ -1,5 +1,7 @@
 //! `collective-hang`: members of a job wait for each other, and nothing moves.
 
+mod said;
+
 use gpuwhy_model::action::Action;
 use gpuwhy_model::cause::Cause;
 use gpuwhy_model::evidence::Comparison;
@@ -43,6 +45,7 @@ pub(crate) static RULE: Rule = Rule {
             Signal::Peers,
             Signal::ProcessIo,
             Signal::ThreadCpu,
+            Signal::ProgramLog,
         ],
     },
     check,
@@ -63,6 +66,7 @@ struct Standstill<'scene> {
 }
 
 fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
+    said::check(scene, findings);
     for exchanging in exchanging(scene, limits) {
         let Some(standstill) = standstill(&exchanging, limits) else {
             continue;

@@ -1,5 +1,7 @@
 //! `comm-bound`: exchange between cards is slow, but moves.
 
+mod said;
+
 use gpuwhy_model::action::Action;
 use gpuwhy_model::cause::Cause;
 use gpuwhy_model::evidence::Comparison;
@@ -43,6 +45,7 @@ pub(crate) static RULE: Rule = Rule {
             Signal::Topology,
             Signal::ThreadCpu,
             Signal::GpuMemoryBusy,
+            Signal::ProgramLog,
         ],
     },
     check,
@@ -55,6 +58,7 @@ const HIDDEN_SHARE_MAX: f64 = 0.01;
 const MOMENTS_STRENGTH: f64 = 0.7;
 
 fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
+    said::check(scene, findings);
     for exchanging in exchanging(scene, limits) {
         let is_one_of_several = exchanging.members.len() > 1 || exchanging.job.spans_nodes() == Some(true);
         let all_may_wait = exchanging

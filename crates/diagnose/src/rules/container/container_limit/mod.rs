@@ -3,6 +3,7 @@
 mod devices;
 mod memory;
 mod processor;
+mod said;
 mod tasks;
 
 use gpuwhy_model::cause::Cause;
@@ -41,12 +42,14 @@ pub(crate) static RULE: Rule = Rule {
             Signal::GpuBusyShape,
             Signal::PowerRatio,
             Signal::ProcessList,
+            Signal::ProgramLog,
         ],
     },
     check,
 };
 
 fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
+    said::check(scene, findings);
     processor::check(scene, limits, findings);
     let before = findings.mark();
     for workload in &scene.workloads {

@@ -1,5 +1,7 @@
 //! `nvlink-fault`: links between cards are down or faulty.
 
+mod said;
+
 use gpuwhy_model::action::{Action, SubjectKind, Target};
 use gpuwhy_model::cause::Cause;
 use gpuwhy_model::evidence::Comparison;
@@ -31,7 +33,14 @@ pub(crate) static RULE: Rule = Rule {
     needs: Needs {
         span: Span::NONE,
         samples: 1,
-        signals: &[Signal::NvLinks, Signal::Fabric, Signal::KernelLog, Signal::XidEvents, Signal::Peers],
+        signals: &[
+            Signal::NvLinks,
+            Signal::Fabric,
+            Signal::KernelLog,
+            Signal::XidEvents,
+            Signal::Peers,
+            Signal::ProgramLog,
+        ],
     },
     check,
 };
@@ -81,6 +90,7 @@ struct Growth {
 }
 
 fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
+    said::check(scene, findings);
     let groups = peers::same_products(scene);
     let somebody_lost_a_link = whole_cards(scene).any(|card| {
         link_reports(scene, card, limits).iter().any(|report| LOST_LINK.contains(&report.number))

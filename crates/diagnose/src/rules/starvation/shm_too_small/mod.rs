@@ -1,5 +1,7 @@
 //! `shm-too-small`: the shared memory in which loaders hand over their batches is full.
 
+mod said;
+
 use gpuwhy_model::action::Action;
 use gpuwhy_model::cause::Cause;
 use gpuwhy_model::evidence::Comparison;
@@ -27,7 +29,12 @@ pub(crate) static RULE: Rule = Rule {
     needs: Needs {
         span: Span::NONE,
         samples: 1,
-        signals: &[Signal::SharedMemory, Signal::GpuBusy, Signal::ProcessList],
+        signals: &[
+            Signal::SharedMemory,
+            Signal::GpuBusy,
+            Signal::ProcessList,
+            Signal::ProgramLog,
+        ],
     },
     check,
 };
@@ -46,6 +53,7 @@ struct User<'scene> {
 }
 
 fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
+    said::check(scene, findings);
     let Some(space) = least_room(scene).filter(|space| space.total > 0) else {
         return;
     };

@@ -1,5 +1,7 @@
 //! `starved-by-network-input`: work waits for data that the program itself fetches over the network.
 
+mod said;
+
 use gpuwhy_model::action::Action;
 use gpuwhy_model::cause::Cause;
 use gpuwhy_model::evidence::Comparison;
@@ -38,6 +40,7 @@ pub(crate) static RULE: Rule = Rule {
             Signal::ThreadCpu,
             Signal::Network,
             Signal::Sockets,
+            Signal::ProgramLog,
         ],
     },
     check,
@@ -50,6 +53,7 @@ const FULL_PROOF: f64 = 3.0;
 type Seen<'scene> = Result<Input<'scene>, Absence>;
 
 fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
+    said::check(scene, findings);
     let seen = input(scene, BytesPerSecond(limits.network_input_bytes_min));
     let jobs = jobs(scene, limits);
     let shares = |waiting: &WaitingCard<'_>| {
