@@ -30,7 +30,7 @@ pub use record::{kmsg_record, kmsg_records};
 pub use relevance::is_about_cards;
 pub use scene::scene;
 pub use stream::{LogStream, StreamedLog, looks_like_log};
-pub(crate) use driver::{is_version, versions};
+pub(crate) use driver::is_version;
 pub(crate) use gathered::Gatherer;
 pub(crate) use journal::{JournalRecord, journal_record};
 pub(crate) use line::{LogLine, Sender, log_line};

@@ -1,6 +1,7 @@
 //! A log of any size, read once from its begin to its end: only lines that matter are looked at and kept.
 
 use std::io::{self, Read};
+use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, MatchKind};
 use gpuwhy_model::scene::Scene;
@@ -45,6 +46,10 @@ const MARKS: &[&str] = &[
     "unsigned module",
 ];
 
+/// Looks for all of them at once.
+static SEARCH: LazyLock<Option<AhoCorasick>> =
+    LazyLock::new(|| AhoCorasick::builder().match_kind(MatchKind::LeftmostFirst).build(MARKS).ok());
+
 /// The rest of a line that is longer is not looked at.
 const LINE_MAX: usize = 64 << 10;
 /// So much is read at once.
@@ -55,7 +60,6 @@ const LINES_LOOKED_AT: usize = 200;
 /// A log that comes piece by piece.
 #[derive(Debug)]
 pub struct LogStream {
-    search: Option<AhoCorasick>,
     gatherer: Gatherer,
     /// The begin of a line whose end has not come yet.
     begun: Vec<u8>,
@@ -90,9 +94,8 @@ impl Default for LogStream {
 impl LogStream {
     /// Begins to read a log, of which so much is kept.
     pub fn new(limits: KeepLimits) -> Self {
-        let search = AhoCorasick::builder().match_kind(MatchKind::LeftmostFirst).build(MARKS).ok();
         let gatherer = Gatherer::new(limits);
-        Self { search, gatherer, begun: Vec::new(), begun_is_cut: false, lines: 0, bytes: 0, cut_lines: 0 }
+        Self { gatherer, begun: Vec::new(), begun_is_cut: false, lines: 0, bytes: 0, cut_lines: 0 }
     }
 
     /// Takes the next piece.
@@ -165,7 +168,7 @@ impl LogStream {
     /// Looks for lines that matter in whole ones.
     fn search(&mut self, lines: &[u8]) {
         let mut from = 0;
-        while let Some(found) = self.search.as_ref().map_or(Some(from), |search| {
+        while let Some(found) = SEARCH.as_ref().map_or(Some(from), |search| {
             search.find(lines.get(from..).unwrap_or_default()).map(|found| from + found.start())
         }) {
             if found >= lines.len() {
@@ -185,7 +188,7 @@ impl LogStream {
 
     /// Looks at one line, if it matters.
     fn look_at(&mut self, line: &[u8]) {
-        if self.search.as_ref().is_none_or(|search| search.is_match(line)) {
+        if SEARCH.as_ref().is_none_or(|search| search.is_match(line)) {
             push(&mut self.gatherer, line);
         }
     }

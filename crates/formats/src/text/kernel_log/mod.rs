@@ -17,6 +17,9 @@ use crate::text::{Block, Context, Remark};
 /// A message goes on over no more lines that have no head of their own.
 const LINES_WITHOUT_HEAD: usize = 4;
 
+/// What the lines below one about a task hold that stands still.
+const OF_A_TRACE: &[&str] = &["Tainted: ", "Not tainted ", "hung_task_timeout_secs\"", "Call Trace:"];
+
 /// Programs of the system that write between lines of the kernel; what they say is passed over.
 const OF_THE_SYSTEM: &[&str] = &[
     "audit", "auditd", "anacron", "chronyd", "containerd", "CRON", "cron", "crond", "dbus", "dbus-daemon",
@@ -136,7 +139,8 @@ impl<'paste> Log<'paste> {
         let goes_on = rest.iter().take(LINES_WITHOUT_HEAD).any(|line| {
             kmsg(&line.text).is_some() || log_line(&line.text).is_some_and(|found| found.has_time() && is_of_log(&found))
         });
-        if !makes_a_whole && !(goes_on && open.len() + text.len() < 4096) {
+        let is_of_a_trace = OF_A_TRACE.iter().any(|words| text.contains(words));
+        if !makes_a_whole && !is_of_a_trace && !(goes_on && open.len() + text.len() < 4096) {
             return false;
         }
         let is_whole_without_blank = said(&broken).is_some() && said(&spaced).is_none();
