@@ -10,6 +10,9 @@ use super::{Block, Context};
 use crate::Format;
 use crate::paste::Line;
 
+/// Stands for the number of a card whose line is cut off: it is the one before the first that is there.
+const CUT_OFF: u32 = u32::MAX;
+
 /// What one line says.
 enum Entry<'line> {
     Card { index: u32, name: &'line str, uuid: Option<&'line str> },
@@ -41,8 +44,7 @@ pub(super) fn read(lines: &[Line<'_>], context: &Context<'_>) -> Option<Block> {
             Some(Entry::Instance { index, profile, uuid }) => cards.push(CardSample {
                 index,
                 kind: CardKind::MigInstance,
-                // Of a list that is cut at the top, the card is not known: it is the first one's.
-                parent: Some(parent.unwrap_or(0)),
+                parent: Some(parent.unwrap_or(CUT_OFF)),
                 name: name_of(profile),
                 uuid: uuid_of(uuid),
                 ..answering()
@@ -56,6 +58,11 @@ pub(super) fn read(lines: &[Line<'_>], context: &Context<'_>) -> Option<Block> {
     silent.truncate(told);
     let begins_at_first = cards.first().is_some_and(|card| card.index == 0 && card.parent.is_none());
     let is_list = taken > silent.len();
+    let before_first =
+        cards.iter().find(|card| card.parent.is_none()).map_or(Some(0), |card| card.index.checked_sub(1));
+    for instance in cards.iter_mut().filter(|card| card.parent == Some(CUT_OFF)) {
+        instance.parent = Some(before_first?);
+    }
     if is_list {
         add_silent(&mut cards, silent);
     }
@@ -227,6 +234,17 @@ mod tests {
         assert_eq!(cards, [(0, true), (1, false), (2, true), (5, false), (6, true)]);
         assert_eq!(scene.cards[1].pci_address, Reading::Known("0000:34:00.0".into()));
         assert!(self::scene(&format!("{of} GPU7: Unknown Error\n\nGPU 0: A (UUID: GPU-0)"), None).is_none());
+    }
+
+    #[test]
+    fn instances_of_a_card_that_is_cut_off_are_of_the_one_before() {
+        let parents = |text: &str| -> Vec<Option<u32>> {
+            scene(text, None).unwrap().1.cards.iter().map(|card| card.parent).collect()
+        };
+        let cut = LIST.split_once('\n').unwrap().1;
+        assert_eq!(parents(cut), [Some(0), Some(0), None]);
+        assert_eq!(parents(&cut.replace("GPU 1:", "GPU 3:")), [Some(2), Some(2), None]);
+        assert!(scene(&cut.replace("GPU 1:", "GPU 0:"), None).is_none());
     }
 
     #[test]
