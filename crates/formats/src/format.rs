@@ -125,6 +125,12 @@ pub enum Format {
     JobTable,
     /// Metrics in the text form of Prometheus.
     Prometheus,
+    /// Stacks of threads: of `py-spy dump`, of `faulthandler`, of a debugger.
+    Stacks,
+    /// Output of `py-spy top`.
+    PySpyTop,
+    /// Output of `strace -c`.
+    StraceSummary,
 }
 
 impl fmt::Display for Format {
@@ -187,6 +193,9 @@ impl fmt::Display for Format {
             Self::JobScript => "#SBATCH lines",
             Self::JobTable => "table of jobs",
             Self::Prometheus => "Prometheus metrics",
+            Self::Stacks => "stacks of threads",
+            Self::PySpyTop => "py-spy top",
+            Self::StraceSummary => "strace -c",
         })
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! A format that is sure by its first line comes before one that reads anything that looks like a table or a log.
 
-use super::{TextFormat, host, kernel_log, nvidia_smi, nvidia_smi_list, nvidia_smi_monitor, nvidia_smi_query, program, prometheus, slurm};
+use super::{TextFormat, host, kernel_log, nvidia_smi, nvidia_smi_list, nvidia_smi_monitor, nvidia_smi_query, profiles, program, prometheus, slurm, stacks};
 use crate::{Format, nvidia_smi_xml};
 
 pub(super) static FORMATS: &[TextFormat] = &[
@@ -30,6 +30,9 @@ pub(super) static FORMATS: &[TextFormat] = &[
     TextFormat { format: Format::Scontrol, read: slurm::read_gres },
     TextFormat { format: Format::Sacct, read: slurm::read_used },
     TextFormat { format: Format::Prometheus, read: prometheus::read },
+    TextFormat { format: Format::Stacks, read: stacks::read },
+    TextFormat { format: Format::PySpyTop, read: profiles::read_functions },
+    TextFormat { format: Format::StraceSummary, read: profiles::read_system_calls },
     TextFormat { format: Format::KernelLog, read: kernel_log::read },
     TextFormat { format: Format::Top, read: host::top::read },
     TextFormat { format: Format::Htop, read: host::htop::read },

@@ -10,9 +10,11 @@ mod nvidia_smi;
 mod nvidia_smi_list;
 mod nvidia_smi_monitor;
 mod nvidia_smi_query;
+mod profiles;
 mod program;
 mod prometheus;
 mod slurm;
+mod stacks;
 mod understood;
 
 pub use block::{Block, Context, Remark};

@@ -26,6 +26,8 @@ pub(super) struct Value {
 /// No metric has more labels.
 const LABELS_MAX: usize = 64;
 
+/// No time of a metric lies before 1973.
+const TIMES_FROM: f64 = 1e8;
 /// Times of today in milliseconds are larger; in seconds they are not.
 const MILLISECONDS_FROM: f64 = 1e11;
 
@@ -86,6 +88,7 @@ fn is_name(name: &str) -> bool {
     let is_part = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b':';
     name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_' || first == ':')
         && name.bytes().all(is_part)
+        && !name.ends_with(':')
 }
 
 fn value(text: &str) -> Option<Value> {
@@ -110,12 +113,15 @@ fn value(text: &str) -> Option<Value> {
         Some(word) if word.starts_with('#') => None,
         Some(word) => Some(time_s(word)?),
     };
+    if words.next().is_some_and(|word| !word.starts_with('#')) && at_s.is_some() {
+        return None;
+    }
     Some(Value { name: name.to_owned(), labels, value, at_s })
 }
 
 fn time_s(word: &str) -> Option<f64> {
     let word = word.strip_prefix("@[").and_then(|word| word.strip_suffix(']')).unwrap_or(word);
-    let time: f64 = word.parse().ok().filter(|time: &f64| time.is_finite() && *time >= 0.0)?;
+    let time: f64 = word.parse().ok().filter(|time: &f64| time.is_finite() && *time >= TIMES_FROM)?;
     Some(if time >= MILLISECONDS_FROM { time / 1000.0 } else { time })
 }
 
