@@ -3,7 +3,9 @@
 use gpuwhy_model::input::{LineRange, Lines, TextRead};
 use gpuwhy_model::text::{Arg, Text};
 
+use crate::terminal::spaced;
 use crate::texts::input;
+use crate::values::NO_BREAK;
 use crate::words::Words;
 
 /// So many texts are named one by one.
@@ -37,6 +39,18 @@ pub(crate) fn not_understood(inputs: &[TextRead], words: &Words<'_>) -> Vec<Stri
     if !foreign.is_empty() {
         let names: Vec<String> = foreign.iter().map(|text| text.name.clone()).collect();
         all.push(words.flowing(&input::nothing_known_in(inputs.len(), foreign.len(), names)));
+    }
+    all
+}
+
+/// Returns, in plain lines, which texts were read and what in them nobody knew.
+pub fn input_lines(inputs: &[TextRead], words: &Words<'_>) -> Vec<String> {
+    let groups =
+        [(input::read(), read(inputs, words)), (input::not_understood(), not_understood(inputs, words))];
+    let mut all = Vec::new();
+    for (label, lines) in groups {
+        let label = spaced(&words.sentence(&label));
+        all.extend(lines.into_iter().map(|line| format!("{label}{line}").replace(NO_BREAK, " ")));
     }
     all
 }

@@ -16,6 +16,7 @@ mod ticket;
 mod values;
 mod words;
 
+pub use inputs::input_lines;
 pub use json::{json_text, report};
 pub use safe::safe;
 pub use table::table;

@@ -1,6 +1,7 @@
 //! Runs the rules over a scene and puts what they found in order.
 
 mod ask;
+mod ask_of_text;
 mod cards;
 mod explain;
 mod guard;

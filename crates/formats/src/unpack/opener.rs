@@ -73,6 +73,16 @@ impl<'take> Unpacker<'take> {
         }
     }
 
+    /// Counts a folder; returns whether one may look into it.
+    pub fn folder(&mut self, name: &str) -> bool {
+        self.next_member(name)
+    }
+
+    /// Says that something cannot be read.
+    pub fn refused(&mut self, name: &str, problem: Problem) {
+        self.give(name, Content::Nothing, vec![problem]);
+    }
+
     /// Counts one more file or member; returns whether it may be read.
     pub(super) fn next_member(&mut self, name: &str) -> bool {
         if self.is_full {

@@ -14,6 +14,7 @@ use gpuwhy_model::verdict::Verdict;
 
 use crate::words::Words;
 use page::Page;
+pub(crate) use page::spaced;
 
 /// How wide the answer may be, and whether it may have colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

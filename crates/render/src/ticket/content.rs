@@ -9,7 +9,7 @@ use gpuwhy_model::verdict::{Finding, RuledOut, Verdict};
 
 use super::outline::{Part, Piece, plain};
 use crate::safe::safe;
-use crate::terminal::{closing, who, why};
+use crate::terminal::{answer, closing, who, why};
 use crate::texts::{answer as labels, input, ticket};
 use crate::words::{Words, cause_text};
 use crate::{culprit, inputs};
@@ -178,7 +178,9 @@ fn add_question(parts: &mut Vec<Part>, verdict: &Verdict, words: &Words<'_>) {
     let Some(ask) = &verdict.ask_next else {
         return;
     };
-    parts.push(Part::Paragraph(plain(words.sentence(&ticket::run_next()))));
+    let is_there = answer::is_for_the_machine(verdict, ask);
+    let run = if is_there { ticket::run_next_there() } else { ticket::run_next() };
+    parts.push(Part::Paragraph(plain(words.sentence(&run))));
     parts.push(Part::Command(safe(&ask.command).into_owned()));
     if !ask.separates.is_empty() {
         let causes = ask.separates.iter().map(|cause| words.sentence(&cause_text(*cause)));
