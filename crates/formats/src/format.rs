@@ -97,6 +97,24 @@ pub enum Format {
     Openers,
     /// Tracebacks, training and serving logs, and what is said of a program's end.
     ProgramLog,
+    /// Objects of Kubernetes as YAML or JSON.
+    KubernetesObject,
+    /// Tables of `kubectl get`.
+    KubectlGet,
+    /// Output of `kubectl describe`, and rows of events.
+    KubectlDescribe,
+    /// Logs of what offers cards to a cluster, and sentences of schedulers.
+    KubernetesLog,
+    /// Why a runtime refuses to start a container.
+    ContainerError,
+    /// Output of `docker inspect` and its like.
+    ContainerInspect,
+    /// Output of `docker ps` and `docker stats`.
+    ContainerTable,
+    /// Output of `docker info`.
+    ContainerInformation,
+    /// Devices that a control group may use.
+    DeviceRules,
     /// Output of `squeue`.
     Squeue,
     /// Output of `sinfo`.
@@ -131,6 +149,10 @@ pub enum Format {
     PySpyTop,
     /// Output of `strace -c`.
     StraceSummary,
+    /// Output of `perf_analyzer`.
+    PerfAnalyzer,
+    /// Result of a load test on a model server.
+    LoadTest,
 }
 
 impl fmt::Display for Format {
@@ -179,6 +201,15 @@ impl fmt::Display for Format {
             Self::Ulimit => "ulimit",
             Self::Openers => "fuser or lsof",
             Self::ProgramLog => "log of a program",
+            Self::KubernetesObject => "object of Kubernetes",
+            Self::KubectlGet => "kubectl get",
+            Self::KubectlDescribe => "kubectl describe",
+            Self::KubernetesLog => "log of Kubernetes",
+            Self::ContainerError => "error of a container runtime",
+            Self::ContainerInspect => "docker inspect",
+            Self::ContainerTable => "docker ps",
+            Self::ContainerInformation => "docker info",
+            Self::DeviceRules => "devices of a control group",
             Self::Squeue => "squeue",
             Self::Sinfo => "sinfo",
             Self::Scontrol => "scontrol show",
@@ -196,6 +227,8 @@ impl fmt::Display for Format {
             Self::Stacks => "stacks of threads",
             Self::PySpyTop => "py-spy top",
             Self::StraceSummary => "strace -c",
+            Self::PerfAnalyzer => "perf_analyzer",
+            Self::LoadTest => "result of a load test",
         })
     }
 }

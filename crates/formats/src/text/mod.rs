@@ -2,9 +2,12 @@
 
 mod block;
 mod catalogue;
+mod container;
 mod host;
 mod json_document;
 mod kernel_log;
+mod kubernetes;
+mod load_test;
 mod nvidia_scene;
 mod nvidia_smi;
 mod nvidia_smi_list;
