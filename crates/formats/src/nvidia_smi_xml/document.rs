@@ -4,6 +4,7 @@ use quick_xml::errors::IllFormedError;
 use quick_xml::events::{BytesRef, BytesStart, Event};
 use quick_xml::{Error, Reader};
 
+use super::element::Element;
 use crate::format::{Format, FormatError};
 
 /// The real output is seven deep.
@@ -18,42 +19,6 @@ const ROOT_START: &str = "<nvidia_smi_log";
 
 /// What is worth to be read even if the rest is missing.
 const CARD: &str = "gpu";
-
-/// One element with the text directly in it.
-#[derive(Debug, Default)]
-pub(super) struct Element {
-    pub(super) name: String,
-    /// The `id` attribute, which cards have.
-    pub(super) id: Option<String>,
-    /// Trimmed; control characters are escaped.
-    pub(super) text: String,
-    pub(super) children: Vec<Element>,
-    /// The line on which it begins, from 1.
-    pub(super) line: u64,
-}
-
-impl Element {
-    /// Returns the first child with one of the names, looking for the first name first.
-    pub(super) fn child(&self, names: &[&str]) -> Option<&Self> {
-        names.iter().find_map(|name| self.children.iter().find(|child| child.name == *name))
-    }
-
-    /// Returns the children with this name.
-    pub(super) fn children<'element>(
-        &'element self,
-        name: &'static str,
-    ) -> impl Iterator<Item = &'element Self> {
-        self.children.iter().filter(move |child| child.name == name)
-    }
-
-    /// Returns the first element, this one included, that matches.
-    pub(super) fn find(&self, matches: fn(&Self) -> bool) -> Option<&Self> {
-        if matches(self) {
-            return Some(self);
-        }
-        self.children.iter().find_map(|child| child.find(matches))
-    }
-}
 
 /// What could be read of a document.
 #[derive(Debug)]
@@ -179,9 +144,7 @@ impl Parser<'_> {
     /// Returns what is whole of a document whose end is missing, or the error if no card is.
     fn cut(self, error: FormatError) -> Result<Document, FormatError> {
         match self.open.into_iter().next() {
-            Some(root) if root.child(&[CARD]).is_some() => {
-                Ok(Document { root, cut_at: Some(self.line) })
-            }
+            Some(root) if root.child(&[CARD]).is_some() => Ok(Document { root, cut_at: Some(self.line) }),
             _ => Err(error),
         }
     }

@@ -1,12 +1,9 @@
 //! Output of `nvidia-smi -q -x` inside a paste: where it begins and ends, and several calls in a row as one window.
 
-use gpuwhy_model::reading::Reading;
-use gpuwhy_model::sample::{NvmlSample, ReadTime, Sample, Section};
-use gpuwhy_model::scene::Scene;
-use jiff::Timestamp;
-
+use super::calls::{Call, scene_of_calls};
 use super::document::{Document, document};
-use super::{Extent, checked, nvml, scene_of, time};
+use super::{Extent, checked, nvml, time};
+use crate::format::Format;
 use crate::paste::{Line, command_after_prompt};
 use crate::text::{Block, Context, Remark};
 
@@ -19,21 +16,12 @@ const ROOT_END: &str = "</nvidia_smi_log>";
 /// How a card begins; no other tool writes it so.
 const CARD_START: &str = "<gpu id=\"";
 
-/// One call's output, in order of time.
-struct Call {
-    remarks: Vec<Remark>,
-    taken: Option<Timestamp>,
-    nvml: NvmlSample,
-}
-
 /// Reads the output that begins with the first line, and those of further calls right behind it.
 pub(crate) fn read_lines(lines: &[Line<'_>], _: &Context<'_>) -> Option<Block> {
     let mut calls: Vec<Call> = Vec::new();
     let mut taken = 0;
     while let Some((call, length)) = first_call(&lines[taken..]) {
-        // What is judged as one window has a time each, in order.
-        let is_next = calls.last().is_none_or(|last| last.taken.is_some() && last.taken < call.taken);
-        if !is_next {
+        if calls.last().is_some_and(|last| !last.is_before(&call)) {
             break;
         }
         calls.push(call);
@@ -44,25 +32,9 @@ pub(crate) fn read_lines(lines: &[Line<'_>], _: &Context<'_>) -> Option<Block> {
         }
         taken += blank;
     }
-    let scene = scene_of_calls(&calls)?;
+    let scene = scene_of_calls(&calls, Format::NvidiaSmiXml)?;
     let remarks = calls.into_iter().flat_map(|call| call.remarks).collect();
     Some(Block { lines: taken, scene, remarks })
-}
-
-fn scene_of_calls(calls: &[Call]) -> Option<Scene> {
-    let first = calls.first()?.taken.unwrap_or(Timestamp::UNIX_EPOCH);
-    let samples: Vec<Sample> = calls
-        .iter()
-        .map(|call| {
-            let wall = call.taken.unwrap_or(Timestamp::UNIX_EPOCH);
-            let since_first = u64::try_from(wall.duration_since(first).as_nanos()).unwrap_or(0);
-            let taken = ReadTime { boot_ns: since_first, wall };
-            let mut sample = Sample::empty(taken);
-            sample.nvml = Section { read: taken, value: Reading::Known(call.nvml.clone()) };
-            sample
-        })
-        .collect();
-    Some(scene_of(&samples))
 }
 
 /// Returns the first output, and how many lines it has.
@@ -123,7 +95,7 @@ fn length(lines: &[Line<'_>], has_no_begin: bool) -> usize {
             return place;
         }
         is_inside |= has_root;
-        is_in_card = is_card(line) || is_in_card && !text.contains("</gpu>");
+        is_in_card = (is_card(line) || is_in_card) && !text.contains("</gpu>");
         if text.contains(ROOT_END) {
             return place + 1;
         }

@@ -1,8 +1,12 @@
-//! Output of `nvidia-smi -q -x`, of all drivers.
+//! Output of `nvidia-smi -q -x`, of all drivers. The indented text of `nvidia-smi -q` becomes the same elements and is read
+//! by the same readers.
 
+mod calls;
 mod card;
 mod clients;
 mod document;
+mod element;
+mod fabric;
 mod health;
 mod lines;
 mod value;
@@ -13,17 +17,20 @@ mod tests;
 use std::collections::BTreeSet;
 
 use gpuwhy_model::reading::Reading;
-use gpuwhy_model::sample::{CardSample, NvmlSample, ReadTime, Sample, Section};
-use gpuwhy_model::scene::{Provenance, Scene, SourceKind};
-use gpuwhy_model::window::window;
+use gpuwhy_model::sample::{CardSample, NvmlSample};
+use gpuwhy_model::scene::Scene;
 use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 
 use crate::format::{Format, FormatError};
 use crate::text::Remark;
-use document::{Document, Element};
+pub(crate) use calls::{Call, scene_of_calls};
+pub(crate) use card::card_with_instances;
+use document::Document;
+pub(crate) use element::Element;
 pub(crate) use lines::read_lines;
+pub(crate) use value::small;
 
 /// How the output writes its time, without a zone.
 const TIME_FORMAT: &str = "%a %b %e %H:%M:%S %Y";
@@ -52,11 +59,10 @@ pub fn read_with_remarks(text: &str) -> Result<(Scene, Vec<Remark>), FormatError
     let Document { root, cut_at } = document::document(text)?;
     let root = checked(root)?;
     let cut = cut_at.map(|line| Remark::Cut { line, cards: root.children("gpu").count() });
-    let taken = ReadTime { boot_ns: 0, wall: time(&root).unwrap_or(Timestamp::UNIX_EPOCH) };
-    let mut sample = Sample::empty(taken);
     let nvml = nvml(&root, &Extent { is_cut: cut.is_some(), has_no_begin: false });
-    sample.nvml = Section { read: taken, value: Reading::Known(nvml) };
-    Ok((scene_of(&[sample]), cut.into_iter().collect()))
+    let call = Call { remarks: Vec::new(), taken: time(&root), nvml };
+    let scene = scene_of_calls(&[call], Format::NvidiaSmiXml).unwrap_or_default();
+    Ok((scene, cut.into_iter().collect()))
 }
 
 /// Returns the root of a document if it holds what the output has, and no more cards than a machine can have.
@@ -78,28 +84,24 @@ fn checked(root: Element) -> Result<Element, FormatError> {
     Ok(root)
 }
 
-/// Makes the scene of calls, which are single looks where there is but one.
-fn scene_of(samples: &[Sample]) -> Scene {
-    let mut scene = window(samples);
-    // The text tells neither how long the library took to start nor the time since boot.
-    scene.machine.driver.init_ms = Reading::default();
-    scene.window.end_boot_ns = None;
-    scene.provenance =
-        Provenance { source: SourceKind::Text, inputs: vec![Format::NvidiaSmiXml.to_string()] };
-    scene
-}
-
-fn time(root: &Element) -> Option<Timestamp> {
+/// Returns the time of a call; its zone is not written.
+pub(crate) fn time(root: &Element) -> Option<Timestamp> {
     let element = root.child(&["timestamp"])?;
     let local = DateTime::strptime(TIME_FORMAT, &element.text).ok()?;
     TimeZone::UTC.to_timestamp(local).ok()
 }
 
+/// Returns a version; since driver 610 a remark in brackets may stand behind it.
+pub(crate) fn version(element: Option<&Element>) -> Reading<String> {
+    value::text(element)
+        .map(|text| text.split_once(" [").map_or(text, |(version, _)| version).trim().to_owned())
+}
+
 fn nvml(root: &Element, extent: &Extent) -> NvmlSample {
     let attached = value::small(root.child(&["attached_gpus"]), "", "");
     NvmlSample {
-        driver_version: value::text(root.child(&["driver_version"])).map(str::to_owned),
-        cuda_version: value::text(root.child(&["cuda_version"])).map(str::to_owned),
+        driver_version: version(root.child(&["driver_version", "kmd_version"])),
+        cuda_version: version(root.child(&["cuda_version", "cuda_umd_version"])),
         // Of a cut output the first cards are there.
         cards: cards(root, attached.known().copied().filter(|_| !extent.is_cut), extent.has_no_begin),
         card_count: attached,

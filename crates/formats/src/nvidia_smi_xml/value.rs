@@ -3,8 +3,11 @@
 use gpuwhy_model::reading::{Failure, Reading};
 use gpuwhy_model::units::Bytes;
 
-use super::document::Element;
+use super::element::Element;
 use crate::nvidia_cell;
+
+/// What stands for the input in a failure: its XML and its text have the same values.
+const INPUT: &str = "nvidia-smi -q";
 
 /// Returns the text of an element, or why there is none.
 pub(super) fn text(element: Option<&Element>) -> Reading<&str> {
@@ -32,7 +35,7 @@ pub(super) fn memory(element: Option<&Element>) -> Reading<Bytes> {
 }
 
 /// Returns a small whole number around which letters may stand: `16x`, `P8`.
-pub(super) fn small(element: Option<&Element>, before: &'static str, after: &'static str) -> Reading<u32> {
+pub(crate) fn small(element: Option<&Element>, before: &'static str, after: &'static str) -> Reading<u32> {
     parsed(element, "a small whole number", |text| {
         text.strip_prefix(before)?.strip_suffix(after)?.parse().ok()
     })
@@ -51,7 +54,7 @@ fn parsed<T>(element: Option<&Element>, expected: &str, parse: impl Fn(&str) -> 
     text(element).and_then(|text| match parse(text) {
         Some(value) => Reading::Known(value),
         None => Reading::Failed(Failure::Syntax {
-            path: crate::Format::NvidiaSmiXml.to_string(),
+            path: INPUT.to_owned(),
             line: element.map_or(1, |element| element.line),
             expected: expected.to_owned(),
         }),
