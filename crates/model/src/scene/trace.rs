@@ -42,6 +42,10 @@ pub struct Trace {
     pub idle: Share,
     /// Where that time went.
     pub idle_by: IdleTime,
+    /// The program waited for the card: for the end of a kernel or of a copy.
+    pub host_waits: Share,
+    /// How often the program launched kernels; a graph of many kernels is one launch.
+    pub launches: u64,
     /// How long a rest of the card was, on the mean.
     pub gap_mean: Seconds,
     /// Whether the program's loading of data is marked in the trace: then `idle_by.data` says how much it was.
