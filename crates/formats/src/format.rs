@@ -153,6 +153,8 @@ pub enum Format {
     PerfAnalyzer,
     /// Result of a load test on a model server.
     LoadTest,
+    /// Trace of a profiler in Chrome's JSON.
+    Trace,
 }
 
 impl fmt::Display for Format {
@@ -229,6 +231,7 @@ impl fmt::Display for Format {
             Self::StraceSummary => "strace -c",
             Self::PerfAnalyzer => "perf_analyzer",
             Self::LoadTest => "result of a load test",
+            Self::Trace => "profiler trace",
         })
     }
 }

@@ -7,6 +7,7 @@ mod fabric_manager;
 mod format;
 mod malformed;
 mod nvidia_cell;
+mod tree;
 
 pub mod kernel_log;
 pub mod nvidia_smi_xml;
@@ -15,6 +16,7 @@ pub mod proc;
 pub mod recording;
 pub mod sys;
 pub mod text;
+pub mod trace;
 pub mod unpack;
 
 pub use decoding::decoded;
