@@ -30,6 +30,8 @@ pub(crate) enum Shortage {
     NotSaid,
 }
 
+/// So much of a card can be free and not to be had.
+const LAST_BYTES: u64 = 256 << 20;
 /// A context and its libraries take no more beside what the allocator has.
 const CONTEXT_MAX: u64 = 3 << 29;
 /// Less outside of the allocator is a context.
@@ -53,7 +55,13 @@ pub(crate) fn shortage(memory: &OutOfCardMemory) -> Shortage {
     if let (Some(requested), Some(free)) = (requested, free)
         && free >= requested
     {
-        return if memory.allowed.is_some() { Shortage::OwnLimit } else { Shortage::Refused };
+        if memory.allowed.is_some() {
+            return Shortage::OwnLimit;
+        }
+        // The last of a card cannot be had: it is in pieces of the driver's own.
+        if free.0 - requested.0 > LAST_BYTES {
+            return Shortage::Refused;
+        }
     }
     if let Some(unused) = fragmented(memory) {
         return Shortage::Fragmented { unused };
@@ -73,7 +81,7 @@ pub(crate) fn shortage(memory: &OutOfCardMemory) -> Shortage {
         (_, Some(_), Some(requested)) if free.is_some() => {
             let unused = memory.unallocated.map_or(0, |unused| unused.0);
             let left = free.map_or(0, |free| free.0).saturating_add(unused);
-            if left < requested.0 { Shortage::Full } else { Shortage::NotSaid }
+            if left < requested.0.saturating_add(LAST_BYTES) { Shortage::Full } else { Shortage::NotSaid }
         }
         (Some(_), Some(_), None) => Shortage::Full,
         _ => Shortage::NotSaid,

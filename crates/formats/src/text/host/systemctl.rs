@@ -62,20 +62,31 @@ fn answer(text: &str, context: &Context<'_>) -> Option<Block> {
     Some(block(1, scene))
 }
 
+/// States of a unit in a list.
+const STATES: &[&str] =
+    &["active", "inactive", "failed", "activating", "deactivating", "reloading", "refreshing", "maintenance"];
+
 /// Reads rows of `systemctl list-units`: `nvidia-persistenced.service loaded active running NVIDIA Persistence Daemon`.
 fn listed(lines: &[Line<'_>]) -> Option<Block> {
     let mut services = Vec::new();
     let mut taken = 0;
-    let head = lines.first()?.text.split_ascii_whitespace().eq(["UNIT", "LOAD", "ACTIVE", "SUB", "DESCRIPTION"]);
+    let head =
+        lines.first()?.text.split_ascii_whitespace().eq(["UNIT", "LOAD", "ACTIVE", "SUB", "DESCRIPTION"]);
     for line in lines.iter().skip(usize::from(head)) {
         let text = line.text.trim_start().trim_start_matches(SIGNS).trim_start();
         let words: Vec<&str> = text.split_ascii_whitespace().collect();
-        let [unit, load @ ("loaded" | "not-found" | "masked" | "error" | "bad-setting"), active, _, ..] = words[..] else {
+        let [unit, load @ ("loaded" | "not-found" | "masked" | "error" | "bad-setting"), active, _, ..] =
+            words[..]
+        else {
             break;
         };
         let Some((_, kind)) = unit.rsplit_once('.') else {
             break;
         };
+        // A program that fails may say `./a: error while loading shared libraries`.
+        if !STATES.contains(&active) {
+            break;
+        }
         taken += 1;
         if kind == "service" && matches!(active, "active" | "inactive" | "failed" | "activating") {
             services.push(Service {
@@ -142,7 +153,8 @@ fn one_status(lines: &[Line<'_>], scene: &mut Scene, services: &mut Vec<Service>
             units.service(unit).running = runs(active).into();
         } else if let Some(process) = process(inside, unit) {
             scene.processes.push(process);
-        } else if let Some(found) = log_line(text).filter(|found| matches!(found.sender, Sender::Program(_))) {
+        } else if let Some(found) = log_line(text).filter(|found| matches!(found.sender, Sender::Program(_)))
+        {
             if let Sender::Program(program) = found.sender {
                 note(program, found.text, unit, &mut units);
             }

@@ -81,7 +81,7 @@ fn is_alarming(text: &str) -> bool {
         "error", "fail", "memory", "kill", "nan", "abort", "fault", "signal", "exception", "warn", "nccl", "cuda", "hip", "oom",
         "denied", "no such", "not found", "worker", "exhaust", "capability", "exit", "driver", "too many", "thread", "reqs",
         "preempt", "limit", "socket", "p2p", "device", "watchdog", "timed out", "failed", "broken", "read", "req:", "free():",
-        "malloc", "smash", "unable", "exceed", "allocat", "cannot", "can't", "ptxas", "arch", "enqueued", "retract",
+        "malloc", "smash", "unable", "exceed", "allocat", "cannot", "can't", "ptxas", "arch", "enqueued", "retract", "illegal",
     ];
     let lower = text.to_ascii_lowercase();
     STEMS.iter().any(|stem| lower.contains(stem))

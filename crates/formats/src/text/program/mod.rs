@@ -97,6 +97,9 @@ fn belongs(line: &Line<'_>, is_in_traceback: &mut bool) -> Belongs {
         return Belongs::Not;
     }
     let prefixed = stripped(text);
+    if is_of_others(text) && !*is_in_traceback {
+        return Belongs::Not;
+    }
     let shape = shape(prefixed.text, *is_in_traceback);
     match shape {
         Shape::Blank if prefixed.is_log => return Belongs::Surely,
@@ -123,7 +126,7 @@ fn belongs(line: &Line<'_>, is_in_traceback: &mut bool) -> Belongs {
 fn is_of_program(prefixed: &Prefixed<'_>) -> bool {
     let text = prefixed.text;
     // What the kernel says is read elsewhere.
-    if text.contains("NVRM: ") || text.contains(" kernel: ") || text.contains("nvidia-smi") {
+    if is_of_others(text) {
         return false;
     }
     prefixed.is_log
@@ -131,6 +134,13 @@ fn is_of_program(prefixed: &Prefixed<'_>) -> bool {
         || text.trim().starts_with("terminate called after throwing")
         || message::of_line(text).is_some()
         || message::library_code(text).is_some()
+}
+
+/// Returns whether a line is one of the kernel, of the driver's tools, or of who watches over cards.
+fn is_of_others(text: &str) -> bool {
+    ["NVRM: ", " kernel: ", "nvidia-smi", "Xid=", "nvidia.com/gpu", "total-vm:", "oom-kill:constraint", "oom_reaper"]
+        .iter()
+        .any(|mark| text.contains(mark))
 }
 
 /// Returns whether a line is a warning of Python: `UserWarning: …`, with or without the place in a file before it.

@@ -30,6 +30,16 @@ pub(super) enum Shape<'line> {
 const ENDINGS: &[&str] =
     &["Error", "Exception", "Interrupt", "Exit", "Failure", "Timeout", "Exhausted", "Mismatch", "Died", "Failed", "OOM", "RemoteTraceback"];
 
+/// Reasons of a cluster that look like names of exceptions.
+const NO_EXCEPTIONS: &[&str] = &[
+    "CreateContainerError",
+    "CreateContainerConfigError",
+    "RunContainerError",
+    "UnexpectedAdmissionError",
+    "StartError",
+    "ContainerStatusUnknownError",
+];
+
 /// Returns the shape of a line without its marks; inside a traceback more names are names of exceptions.
 pub(super) fn shape(text: &str, is_in_traceback: bool) -> Shape<'_> {
     let text = without_group(text);
@@ -103,7 +113,7 @@ fn exception(text: &str, is_in_traceback: bool) -> Option<(&str, &str)> {
     let begins_well = short.starts_with(|first: char| first.is_ascii_uppercase() || first == '_')
         && name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
         && !name.ends_with('.');
-    let has_ending = ENDINGS.iter().any(|ending| short.ends_with(ending)) && short != "Error";
+    let has_ending = ENDINGS.iter().any(|ending| short.ends_with(ending)) && short != "Error" && !NO_EXCEPTIONS.contains(&short);
     let is_name = begins_well && (has_ending || is_in_traceback && short.len() > 2);
     is_name.then_some((name, message))
 }

@@ -101,6 +101,11 @@ fn by_shell(trimmed: &str) -> Option<u32> {
     Some(*number)
 }
 
+/// Returns whether a shell says in this line that a program ended by a signal.
+pub(super) fn is_of_shell(text: &str) -> bool {
+    by_shell(text.trim()).is_some()
+}
+
 fn is_number(word: &str) -> bool {
     !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit())
 }

@@ -318,6 +318,8 @@ fn other_text_is_left_alone() {
         "[12345.678] NVRM: Xid (PCI:0000:01:00): 79, GPU has fallen off the bus.",
         "$ python train.py",
         "total        used        free",
+        "2026/08/10 19:09:42 XidCriticalError: Xid=69 on Device=GPU-0, the device will go unhealthy.",
+        "CreateContainerConfigError: secret not found",
     ] {
         let paste = Paste::of(text);
         assert!(read(&paste.lines, &Context::default()).is_none(), "{text}");

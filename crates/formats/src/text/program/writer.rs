@@ -5,6 +5,7 @@ use jiff::Timestamp;
 use super::message::{self, Said};
 use super::shape::{Shape, shape, without_group};
 use super::standing::Error;
+use super::system;
 
 /// A line without what launchers and loggers put before it.
 #[derive(Debug, Clone, Copy)]
@@ -153,5 +154,6 @@ fn says_its_own(trimmed: &str) -> bool {
         "terminate called", "Fatal Python error", "Segmentation fault", "Killed", "Aborted", "Bus error", "slurmstepd:",
         "srun:", "Exception in thread", "Process ", "make: ", "ERROR conda", "iteration ", "Epoch",
     ];
-    BEGINS.iter().any(|begin| trimmed.starts_with(begin)) && !trimmed.contains(" has ")
+    let begins = BEGINS.iter().any(|begin| trimmed.starts_with(begin)) && !trimmed.contains(" has ");
+    begins || system::is_of_shell(trimmed)
 }

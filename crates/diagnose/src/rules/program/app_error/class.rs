@@ -36,8 +36,13 @@ pub(super) fn judged(fact: &ProgramFact) -> Option<Judged> {
     let (class, strength) = match fact {
         ProgramFact::Exception(exception) => {
             // A type alone says little, a message of a known kind much.
-            let is_telling = !matches!(exception.class, ErrorClass::RuntimeError | ErrorClass::UncaughtException);
-            (exception.class, if is_telling { 0.97 } else { 0.93 })
+            let strength = match exception.class {
+                ErrorClass::RuntimeError | ErrorClass::UncaughtException => 0.93,
+                // A library of the card that failed: why, it does not say.
+                ErrorClass::CudaError => 0.5,
+                _ => 0.97,
+            };
+            (exception.class, strength)
         }
         ProgramFact::OutOfHostMemory { .. } => (ErrorClass::HostMemoryError, 0.92),
         ProgramFact::LossNotANumber => (ErrorClass::NanLoss, 0.65),
