@@ -20,6 +20,7 @@ mod program_error;
 mod program_sign;
 mod serving_metric;
 mod source;
+mod stack_frame;
 mod table;
 mod wait_channel;
 mod wait_reason;
@@ -42,6 +43,7 @@ pub use program_error::{ErrorRole, class_of_words, error_class, error_role};
 pub use program_sign::{Sign, SignKind, program_sign};
 pub use serving_metric::{ServingMetric, ServingQuantity, serving_metric, serving_metrics};
 pub use source::source;
+pub use stack_frame::{FrameKind, frame_kind};
 pub use wait_channel::{Wait, wait};
 pub use wait_reason::{
     LimitReach, LimitedResource, Measure, WaitClass, WaitFact, slurm_reason, slurm_reason_begun, slurm_reason_word,
