@@ -2,7 +2,10 @@
 //!
 //! A format that is sure by its first line comes before one that reads anything that looks like a table or a log.
 
-use super::{TextFormat, container, host, kernel_log, kubernetes, load_test, nvidia_smi, nvidia_smi_list, nvidia_smi_monitor, nvidia_smi_query, profiles, program, prometheus, slurm, stacks};
+use super::{
+    TextFormat, container, host, kernel_log, kubernetes, load_test, nvidia_smi, nvidia_smi_list,
+    nvidia_smi_monitor, nvidia_smi_query, profiles, program, prometheus, slurm, stacks,
+};
 use crate::{Format, nvidia_smi_xml, trace};
 
 pub(super) static FORMATS: &[TextFormat] = &[

@@ -175,6 +175,36 @@ pub struct Client {
     pub seen_working: bool,
 }
 
+/// A process on a card of which the input does not say the number.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct UnplacedClient {
+    /// The card's UUID, where the input has it.
+    #[serde(default)]
+    pub card_uuid: Option<String>,
+    /// The card's PCI address, where the input has it.
+    #[serde(default)]
+    pub card_address: Option<String>,
+    /// The process.
+    pub client: Client,
+}
+
+impl Client {
+    /// Returns a process of which nothing more is known.
+    pub fn of(pid: Pid, kind: ClientKind) -> Self {
+        Self {
+            pid,
+            kind,
+            memory: Reading::default(),
+            memory_trend: Reading::default(),
+            name: Reading::default(),
+            sm: Reading::default(),
+            idle_for: Reading::default(),
+            seen_working: false,
+        }
+    }
+}
+
 /// Share of the window in which each reason lowered the clocks.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]

@@ -18,7 +18,7 @@ mod trace;
 
 pub use card::{
     ActivityTrends, Card, Client, EccGrowth, NvLinkState, PcieErrorGrowth, PcieTraffic, ReasonShares,
-    ViolationShares,
+    UnplacedClient, ViolationShares,
 };
 pub use cluster::{
     ClusterNode, NodeActivity, NodeCondition, NodeCounts, Queue, Quota, QuotaHolder, QuotaReach, Reservation,
@@ -30,8 +30,10 @@ pub use job::{Job, JobPhase, JobUsage, Scheduler, WaitReason};
 pub use neighbours::Interface;
 pub use process::{Cgroup, IoRates, Process, StateShares, Thread, WaitChannel, Workload};
 pub use program::{
-    AllocatorState, ArchUnsupported, CollectiveTimeout, ContainerNotStarted, CudaError, ErrorClass, Exception, LimitHit, LogLine, MemoryOfProcess,
-    NcclWay, OutOfCardMemory, PluginEvent, PluginReport, Preallocation, ProcessEnd, ProgramFact, ServerMemory, ServerState, Standing, StartObstacle, Step, TooManyWorkers, Wanted,
+    AllocatorState, ArchUnsupported, CollectiveTimeout, ContainerNotStarted, CudaError, ErrorClass,
+    Exception, LimitHit, LogLine, MemoryOfProcess, NcclWay, OutOfCardMemory, PluginEvent, PluginReport,
+    Preallocation, ProcessEnd, ProgramFact, ServerMemory, ServerState, Standing, StartObstacle, Step,
+    TooManyWorkers, Wanted,
 };
 pub use provenance::{Provenance, SourceKind};
 pub use resources::Resources;
@@ -93,6 +95,9 @@ pub struct Scene {
     pub machine: Machine,
     /// Cards by index, instances behind their card.
     pub cards: Vec<Card>,
+    /// Processes on cards of which the input does not say the number; joining parts finds their cards.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unplaced_clients: Vec<UnplacedClient>,
     /// GPU processes with their trees, by pid.
     pub processes: Vec<Process>,
     /// Process trees as a person thinks of them, by the pid of their root.

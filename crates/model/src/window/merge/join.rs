@@ -7,8 +7,8 @@ use serde_json::Value;
 use super::{Disagreement, Fields};
 use crate::sample::PciDevice;
 use crate::scene::{
-    Card, Cgroup, ClusterNode, Container, Disk, Interface, Job, NvLinkState, Process, Queue, Quota, Reservation, Scene,
-    Serving,
+    Card, Cgroup, ClusterNode, Container, Disk, Interface, Job, NvLinkState, Process, Queue, Quota,
+    Reservation, Scene, Serving,
 };
 
 /// Values that do not change while a machine runs.
@@ -52,6 +52,7 @@ const ENTITIES: &[(&str, &[&str], fn() -> Value)] = &[
 
 /// Lists that hold what happened or was said: all of it counts.
 const ALL_OF_IT: &[&str] = &[
+    "unplaced_clients",
     "events",
     "program",
     "stacks",

@@ -5,6 +5,7 @@
 
 mod identity;
 mod join;
+mod place;
 
 use std::collections::BTreeMap;
 
@@ -109,6 +110,7 @@ fn joined_window(earlier: &Window, later: &Window) -> Window {
 
 /// Puts entities in order, and makes anew what follows from others.
 fn settle(scene: &mut Scene) {
+    place::clients(scene);
     scene.cards.sort_by_key(|card| (card.parent.unwrap_or(card.index), card.parent, card.index));
     scene.processes.sort_by(|one, other| one.key.pid.cmp(&other.key.pid));
     if let Reading::Known(events) = &mut scene.events {

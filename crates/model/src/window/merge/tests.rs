@@ -3,7 +3,7 @@ use crate::process::{Pid, ProcessKey};
 use crate::reading::{Failure, Reading};
 use crate::sample::TimedValue;
 use crate::sample::{CardMemory, ClientKind, KernelLine};
-use crate::scene::{Card, Client, Process, Scene};
+use crate::scene::{Card, Client, Process, Scene, UnplacedClient};
 use crate::trend::Trend;
 use crate::units::{Bytes, Percent};
 
@@ -54,6 +54,33 @@ fn what_one_part_does_not_say_another_may() {
     assert_eq!(scene.cards[0].persistence, Reading::Known(true));
     assert_eq!(scene.cards[0].unexplained, Reading::Known(Bytes(200 << 20)), "follows from both");
     assert_eq!(scene.workloads[0].gpu_processes, [Pid(7)], "follows from both");
+}
+
+#[test]
+fn processes_find_the_card_that_another_part_names() {
+    let on = |uuid: Option<&str>, pid| UnplacedClient {
+        card_uuid: uuid.map(str::to_owned),
+        card_address: None,
+        client: client(pid, Reading::Known(Bytes(100 << 20)), Reading::default()),
+    };
+    let of = |unplaced| Scene { unplaced_clients: unplaced, ..Scene::default() };
+    let named = |index, uuid: &str| card(index, |card| card.uuid = Reading::Known(uuid.to_owned()));
+    let cards = scene(vec![named(0, "GPU-a"), named(1, "GPU-b")]);
+    let pids = |scene: &Scene| -> Vec<Vec<u32>> {
+        scene
+            .cards
+            .iter()
+            .map(|card| card.known_clients().iter().map(|client| client.pid.0).collect())
+            .collect()
+    };
+    let merged = merge([of(vec![on(Some("GPU-B"), 7), on(None, 8)]), cards]).scene;
+    assert_eq!(pids(&merged), [vec![], vec![7]]);
+    assert_eq!(merged.unplaced_clients.len(), 1, "which card is not said");
+    let only = merge([of(vec![on(None, 8)]), scene(vec![card(0, |card| card.memory = memory(300))])]).scene;
+    assert_eq!(pids(&only), [vec![8]]);
+    assert_eq!(only.cards[0].unexplained, Reading::Known(Bytes(200 << 20)));
+    let alone = merge([of(vec![on(Some("GPU-c"), 9), on(Some("GPU-d"), 10)])]).scene;
+    assert_eq!((pids(&alone), alone.cards[1].index), (vec![vec![9], vec![10]], 1));
 }
 
 #[test]
@@ -198,7 +225,8 @@ fn memory_is_not_missed_behind_a_list_that_is_cut_off() {
     let listed = |unexplained: Reading<Bytes>| {
         scene(vec![card(0, |card| {
             card.memory = memory(300);
-            card.clients = Reading::Known(vec![client(7, Reading::Known(Bytes(100 << 20)), Reading::default())]);
+            card.clients =
+                Reading::Known(vec![client(7, Reading::Known(Bytes(100 << 20)), Reading::default())]);
             card.unexplained = unexplained;
         })])
     };
