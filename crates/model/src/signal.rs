@@ -191,6 +191,20 @@ closed_list! {
         NodeResources = "node_resources",
         /// What programs themselves say.
         ProgramLog = "program_log",
+        /// Requests that wait at a model server.
+        ServerQueue = "server_queue",
+        /// The cache of keys and values of a model server, and what was pushed out of it.
+        ServerCache = "server_cache",
+        /// Where the time of a server's requests goes.
+        ServerTimes = "server_times",
+        /// How much a model server gets done.
+        ServerSpeed = "server_speed",
+        /// Where threads of programs stand.
+        Stacks = "stacks",
+        /// Where the time of programs goes.
+        Profile = "profile",
+        /// What a trace of a program shows of its card.
+        Trace = "trace",
     }
 }
 
@@ -249,5 +263,15 @@ closed_list! {
         Kubernetes = "kubernetes",
         /// What programs print.
         ProgramLog = "program-log",
+        /// Metrics of exporters and servers.
+        Metrics = "metrics",
+        /// A load test.
+        LoadTest = "load-test",
+        /// `py-spy` and its like.
+        Sampler = "py-spy",
+        /// `strace -c`.
+        Strace = "strace",
+        /// A profiler's trace.
+        Profiler = "profiler",
     }
 }
