@@ -166,7 +166,7 @@ fn what_was_read_stands_at_the_end_of_the_answer_and_in_the_talk() {
     let paste = format!("please help\n{}thanks\n", card(1, "550.1"));
     let folder = Folder::new(&[("paste.txt", paste.as_bytes())]);
     let (_, output, errors) = folder.read(&["paste.txt"]);
-    let said = "read: paste.txt: nvidia-smi -q -x (lines 2-13)\nnot understood: paste.txt: lines 1,";
+    let said = "read: paste.txt: nvidia-smi -q -x (lines 2-11)\nnot understood: paste.txt: lines 1, 12";
     let squeezed = |text: &str| text.split_ascii_whitespace().collect::<Vec<_>>().join(" ");
     assert!(squeezed(&output).contains(&squeezed(said)), "{output}");
     assert!(squeezed(&errors).contains(&squeezed(said)), "{errors}");

@@ -3,6 +3,7 @@
 mod block;
 mod catalogue;
 mod container;
+mod foreign;
 mod host;
 mod json_document;
 mod kernel_log;

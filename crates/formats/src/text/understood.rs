@@ -4,6 +4,7 @@ use gpuwhy_model::scene::Scene;
 
 use super::block::{Block, Context, Remark, TextFormat};
 use super::catalogue::FORMATS;
+use super::foreign;
 use crate::Format;
 use crate::paste::{Line, Paste, command_after_prompt};
 
@@ -82,8 +83,10 @@ fn understand_each(formats: &[TextFormat], paste: &Paste<'_>, met: &mut dyn FnMu
             context.command = Some(command);
             next += 1;
         } else {
-            met(Met::Unknown(line.number));
-            next += 1;
+            let passed = foreign::document(&lines[next..]).unwrap_or(1);
+            let written = lines[next..next + passed].iter().filter(|line| !line.text.trim().is_empty());
+            written.for_each(|line| met(Met::Unknown(line.number)));
+            next += passed;
         }
     }
 }

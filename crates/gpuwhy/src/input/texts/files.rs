@@ -20,8 +20,8 @@ pub(super) fn read(path: &Path, unpacker: &mut Unpacker<'_>) -> Result<(), Failu
     let metadata = fs::metadata(path).map_err(cannot_read)?;
     if metadata.is_dir() {
         // That one may not look into it is an error, unlike what lies deeper.
-        fs::read_dir(path).map_err(cannot_read)?;
-        below(path, unpacker);
+        let entries = entries(path).map_err(cannot_read)?;
+        below(entries, unpacker);
         return Ok(());
     }
     let file = File::open(path).map_err(cannot_read)?;
@@ -34,9 +34,11 @@ pub(super) fn read(path: &Path, unpacker: &mut Unpacker<'_>) -> Result<(), Failu
     Ok(())
 }
 
-/// Reads all files below a folder, in the order of their names. Links are not followed.
-fn below(folder: &Path, unpacker: &mut Unpacker<'_>) {
-    let mut waiting = vec![folder.to_owned()];
+/// Reads all files among and below what lies in a folder, in the order of their names. Links are not followed.
+fn below(entries: Vec<PathBuf>, unpacker: &mut Unpacker<'_>) {
+    let mut waiting = entries;
+    // The last one is taken first.
+    waiting.reverse();
     while let Some(path) = waiting.pop() {
         let name = path.display().to_string();
         if unpacker.is_full() {
@@ -45,7 +47,6 @@ fn below(folder: &Path, unpacker: &mut Unpacker<'_>) {
         match look(&path) {
             Ok(Found::File(file)) => unpacker.file(&name, file),
             Ok(Found::Folder(mut entries)) if unpacker.folder(&name) => {
-                // The last one is taken first.
                 entries.reverse();
                 waiting.extend(entries);
             }
@@ -63,13 +64,18 @@ enum Found {
     Other,
 }
 
+/// Returns what lies in a folder, by name.
+fn entries(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let entries: io::Result<Vec<PathBuf>> = fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect();
+    let mut entries = entries?;
+    entries.sort();
+    Ok(entries)
+}
+
 fn look(path: &Path) -> io::Result<Found> {
     let kind = fs::symlink_metadata(path)?.file_type();
     if kind.is_dir() {
-        let entries: io::Result<Vec<PathBuf>> = fs::read_dir(path)?.map(|entry| Ok(entry?.path())).collect();
-        let mut entries = entries?;
-        entries.sort();
-        return Ok(Found::Folder(entries));
+        return Ok(Found::Folder(entries(path)?));
     }
     if !kind.is_file() {
         return Ok(Found::Other);
