@@ -72,7 +72,11 @@ fn survive(text: &str) {
 fn every_output_is_known_and_may_be_cut_at_any_byte() {
     for output in OUTPUTS {
         let whole = understand(output);
-        assert!(!whole.pieces.is_empty() && whole.unknown_lines.is_empty(), "{output}: {:?}", whole.unknown_lines);
+        assert!(
+            !whole.pieces.is_empty() && whole.unknown_lines.is_empty(),
+            "{output}: {:?}",
+            whole.unknown_lines
+        );
         for length in (0..output.len()).filter(|length| output.is_char_boundary(*length)) {
             survive(&output[..length]);
             survive(&output[length..]);

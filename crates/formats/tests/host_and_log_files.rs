@@ -25,7 +25,8 @@ fn folder(below: &str) -> Option<PathBuf> {
 }
 
 fn text(path: &Path) -> String {
-    String::from_utf8_lossy(&fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))).into_owned()
+    String::from_utf8_lossy(&fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display())))
+        .into_owned()
 }
 
 fn formats(understood: &Understood) -> Vec<Format> {
@@ -116,14 +117,19 @@ fn lines_of_tests_of_others_are_read_without_times() {
     assert_eq!(lost, ["0000:29:00.0", "0000:18:00.0"]);
     let switches = understand(&text(&folder.join("rupalis-nv-NVSentinel__xid-sxid-lines-from-tests.txt")));
     let of_switches = |line: &&KernelLine| matches!(line.fact, Some(KernelFact::SwitchError { .. }));
-    let found = switches.pieces.iter().flat_map(|piece| crate::events(&piece.scene)).filter(of_switches).count();
+    let found =
+        switches.pieces.iter().flat_map(|piece| crate::events(&piece.scene)).filter(of_switches).count();
     assert_eq!(found, 9);
 }
 
 #[test]
 fn a_stream_finds_the_same_as_a_paste() {
     let Some(folder) = folder("testdata/kernel-log") else { return };
-    for name in ["leptonai-gpud__dmesg-with-xid-119.log", "leptonai-gpud__memory_dmesg.decode.iso.log", "leptonai-gpud__dmesg-time-format-iso.log"] {
+    for name in [
+        "leptonai-gpud__dmesg-with-xid-119.log",
+        "leptonai-gpud__memory_dmesg.decode.iso.log",
+        "leptonai-gpud__dmesg-time-format-iso.log",
+    ] {
         let bytes = fs::read(folder.join(name)).unwrap();
         assert!(looks_like_log(&bytes), "{name}");
         let mut stream = LogStream::default();
@@ -197,16 +203,25 @@ fn incidents_are_read_as_far_as_they_are_of_these_formats() {
     let gsp = part("A-52-gsp-timeout-on-h100-gpu4/dmesg.txt", Format::KernelLog);
     assert_eq!(xid_numbers(&gsp), [119]);
     let reboot = part("A-53-3090-xid154-no-devices/dmesg.txt", Format::KernelLog);
-    assert_eq!(count(&reboot, |fact| matches!(fact, KernelFact::Xid { number: 154, recovery: Some(2), .. })), 1);
+    assert_eq!(
+        count(&reboot, |fact| matches!(fact, KernelFact::Xid { number: 154, recovery: Some(2), .. })),
+        1
+    );
     let rows = part("A-60-a100-xid63-correctable-177/syslog.txt", Format::KernelLog);
     assert_eq!(xid_numbers(&rows), [63]);
     let program = part("A-62-xid13-out-of-range-then-43/dmesg.txt", Format::KernelLog);
     assert_eq!((xid_numbers(&program), events(&program).len()), (vec![13, 43], 17));
     let cascade = part("A-64-xid145-149-then-45-cascade/kernel.log", Format::KernelLog);
-    let caused = |by: u32| count(&cascade, |fact| matches!(fact, KernelFact::Xid { caused_by: Some(number), .. } if *number == by));
+    let caused = |by: u32| {
+        count(
+            &cascade,
+            |fact| matches!(fact, KernelFact::Xid { caused_by: Some(number), .. } if *number == by),
+        )
+    };
     assert_eq!((caused(149), caused(145)), (2, 5));
     let hung = part("A-67-xid45-then-hung-task/dmesg.txt", Format::KernelLog);
-    let task = |fact: &KernelFact| matches!(fact, KernelFact::HungTask { pid: Pid(620_917), seconds: 120, .. });
+    let task =
+        |fact: &KernelFact| matches!(fact, KernelFact::HungTask { pid: Pid(620_917), seconds: 120, .. });
     assert_eq!((xid_numbers(&hung), count(&hung, task)), (vec![45], 1));
     let times: Vec<u64> = events(&hung).iter().map(|line| line.boot_us / 1_000_000).collect();
     assert_eq!(times[..7], [0, 0, 0, 0, 0, 0, 192]);

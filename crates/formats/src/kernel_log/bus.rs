@@ -7,8 +7,9 @@ use super::address::pci_address;
 /// Reads `pcieport 0000:00:01.0: AER: Corrected error received: 0000:01:00.0` of all kernels,
 /// `nvidia 0000:01:00.0: PCIe Bus Error: severity=Corrected, …` and `pcieport …: DPC: containment event, …`.
 pub(super) fn bus_error(text: &str) -> Option<KernelFact> {
-    let (before, after) =
-        ["PCIe Bus Error: ", "AER: ", "DPC: containment event"].iter().find_map(|mark| text.split_once(mark))?;
+    let (before, after) = ["PCIe Bus Error: ", "AER: ", "DPC: containment event"]
+        .iter()
+        .find_map(|mark| text.split_once(mark))?;
     let is_contained = text.contains("DPC: containment event");
     let tells_it = ["severity=", "error received", "error message received", "DPC: containment event"];
     if !tells_it.iter().any(|words| text.contains(words)) {
@@ -17,7 +18,8 @@ pub(super) fn bus_error(text: &str) -> Option<KernelFact> {
     let severity = if is_contained { BusErrorSeverity::Fatal } else { severity(after)? };
     // The port reports, the device behind it suffers.
     let sufferer = after.rsplit([' ', '=']).next().and_then(pci_address);
-    let reporter = || before.split_ascii_whitespace().rev().find_map(|word| pci_address(word.trim_end_matches(':')));
+    let reporter =
+        || before.split_ascii_whitespace().rev().find_map(|word| pci_address(word.trim_end_matches(':')));
     Some(KernelFact::BusError { pci_address: sufferer.or_else(reporter)?, severity })
 }
 

@@ -39,7 +39,8 @@ pub(super) fn fact(text: &str) -> Option<KernelFact> {
         let minor = number_behind(&lower, "minor number ");
         return Some(KernelFact::CardNotStarted { pci_address: card(text), minor });
     }
-    let is_no_window = lower.contains("is 0m @ 0x0") || lower.contains("assigned to your nvidia device is invalid");
+    let is_no_window =
+        lower.contains("is 0m @ 0x0") || lower.contains("assigned to your nvidia device is invalid");
     if is_no_window {
         let place = text.split_once("(PCI:").and_then(|(_, rest)| pci_address(rest.split(')').next()?));
         return Some(KernelFact::NoMemoryWindow { pci_address: place });
@@ -103,7 +104,8 @@ fn is_number(part: &str) -> bool {
 }
 
 fn is_no_card_served(lower: &str) -> bool {
-    let says_no = ["no nvidia graphics adapter", "no nvidia devices", "no nvidia gpu found", "none of the nvidia"];
+    let says_no =
+        ["no nvidia graphics adapter", "no nvidia devices", "no nvidia gpu found", "none of the nvidia"];
     let of_all = ["probed", "found", "were initialized"];
     says_no.iter().any(|words| lower.contains(words)) && of_all.iter().any(|words| lower.contains(words))
 }
@@ -116,10 +118,13 @@ fn not_supported(lower: &str) -> Option<bool> {
     if !lower.contains("installed in this") {
         return None;
     }
-    if lower.contains("not supported by open nvidia.ko") || lower.contains("not supported by proprietary nvidia.ko") {
+    if lower.contains("not supported by open nvidia.ko")
+        || lower.contains("not supported by proprietary nvidia.ko")
+    {
         return Some(true);
     }
-    let is_unsupported = lower.contains("is not supported by") || lower.contains("supported through the nvidia");
+    let is_unsupported =
+        lower.contains("is not supported by") || lower.contains("supported through the nvidia");
     is_unsupported.then_some(false)
 }
 
@@ -259,8 +264,14 @@ mod tests {
     #[test]
     fn the_version_of_a_loaded_module_is_read() {
         for (text, version) in [
-            ("NVRM: loading NVIDIA UNIX x86_64 Kernel Module  535.129.03  Thu Oct 19 18:56:32 UTC", "535.129.03"),
-            ("NVRM: loading NVIDIA UNIX Open Kernel Module for x86_64  580.65.06  Release Build  (b@h)", "580.65.06"),
+            (
+                "NVRM: loading NVIDIA UNIX x86_64 Kernel Module  535.129.03  Thu Oct 19 18:56:32 UTC",
+                "535.129.03",
+            ),
+            (
+                "NVRM: loading NVIDIA UNIX Open Kernel Module for x86_64  580.65.06  Release Build  (b@h)",
+                "580.65.06",
+            ),
         ] {
             assert_eq!(fact(text), Some(KernelFact::ModuleLoaded { version: version.to_owned() }));
         }

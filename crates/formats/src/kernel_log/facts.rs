@@ -20,7 +20,13 @@ pub fn fact(text: &str) -> Option<KernelFact> {
         return Some(KernelFact::FallenOffTheBus { pci_address });
     }
     let readers = [
-        switch_error, hung_task, out_of_memory, soft_lockup, bad_access, bus_error, driver::fact,
+        switch_error,
+        hung_task,
+        out_of_memory,
+        soft_lockup,
+        bad_access,
+        bus_error,
+        driver::fact,
         module::fact,
     ];
     readers.iter().find_map(|reader| reader(text))
@@ -158,7 +164,10 @@ mod tests {
                 "NVRM: Xid (PCI:0000:02:00): 154, GPU recovery action changed from 0x0 (None) to 0x2 (Node Reboot Required)",
                 Some(2),
             ),
-            ("NVRM: Xid (PCI:0009:01:00): 154, GPU recovery action changed from 0x0 (None) to 0x4 (Drain", Some(4)),
+            (
+                "NVRM: Xid (PCI:0009:01:00): 154, GPU recovery action changed from 0x0 (None) to 0x4 (Drain",
+                Some(4),
+            ),
             ("NVRM: Xid (PCI:0009:01:00): 154, GPU recovery action changed", None),
             ("NVRM: Xid (PCI:0009:01:00): 43, pid=7, name=x, changed from a to 0x1", None),
         ] {

@@ -181,7 +181,8 @@ impl Gatherer {
         let Some(open) = &mut self.open else {
             return false;
         };
-        let is_new = ["NVRM: Xid", "NVRM: GPU ", "NVRM: loading", "NVRM: The NVIDIA GPU", "NVRM: API mismatch"];
+        let is_new =
+            ["NVRM: Xid", "NVRM: GPU ", "NVRM: loading", "NVRM: The NVIDIA GPU", "NVRM: API mismatch"];
         let goes_on = text.starts_with("NVRM: ") && !is_new.iter().any(|begin| text.starts_with(begin));
         if !goes_on || open.lines >= LINES_OF_A_MESSAGE || !are_close(&open.stamp, stamp) {
             return false;

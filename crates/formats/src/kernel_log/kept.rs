@@ -96,7 +96,9 @@ fn kind(line: &KernelLine) -> Kind {
         KernelFact::BusError { pci_address, severity } => about("bus", pci_address, *severity as u32),
         KernelFact::FallenOffTheBus { pci_address } => about("lost", pci_address, 0),
         KernelFact::OtherDriver { pci_address, driver } => (("other"), format!("{pci_address} {driver}"), 0),
-        KernelFact::ProbeFailed { pci_address, driver, .. } => ("probe", format!("{pci_address} {driver}"), 0),
+        KernelFact::ProbeFailed { pci_address, driver, .. } => {
+            ("probe", format!("{pci_address} {driver}"), 0)
+        }
         KernelFact::HungTask { .. } => about("hung", "", 0),
         KernelFact::SoftLockup { .. } => about("lockup", "", 0),
         KernelFact::BadAccess { .. } => about("access", "", 0),

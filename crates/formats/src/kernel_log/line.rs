@@ -77,7 +77,8 @@ pub(crate) fn log_line(line: &str) -> Option<LogLine<'_>> {
     let rest = rest[1..].trim_start();
     let is_place = !place.contains(char::is_whitespace) && !place.contains(['{', '"', '[']);
     if is_place && let Some(found) = with_head(rest).filter(|found| found.sender != Sender::Bare) {
-        let is_host = place != "kernel" && !place.contains('/') && !place.ends_with(".log") && !is_digits(place);
+        let is_host =
+            place != "kernel" && !place.contains('/') && !place.contains(".log") && !is_digits(place);
         return Some(LogLine { host: found.host.or(is_host.then_some(place)), ..found });
     }
     bare(line)
@@ -128,7 +129,7 @@ fn syslog_5424(line: &str) -> Option<LogLine<'_>> {
     let text = words.nth(3)?;
     let sender = if sender == "kernel" { Sender::Kernel } else { Sender::Program(sender) };
     let stamp = Stamp { wall: Some(iso.wall), ..Stamp::default() };
-    Some(LogLine { stamp, host: Some(host), sender, level: None, text }).map(with_inner_time)
+    Some(with_inner_time(LogLine { stamp, host: Some(host), sender, level: None, text }))
 }
 
 /// Reads `[12345.678901] text` and the other forms of `dmesg`, and `[12345.678901] node1 kernel: text` of the journal.
@@ -176,7 +177,7 @@ fn is_caller(word: &str) -> bool {
 }
 
 /// Reads what stands behind the time in system logs: `node1 kernel: text`, `node1 kernel: [12345.678901] text`.
-fn behind_time<'line>(rest: &'line str, stamp: Stamp, level: Option<u32>) -> Option<LogLine<'line>> {
+fn behind_time(rest: &str, stamp: Stamp, level: Option<u32>) -> Option<LogLine<'_>> {
     let (host, sender, text) = host_and_tag(rest)?;
     Some(with_inner_time(LogLine { stamp, host: Some(host), sender, level, text }))
 }
@@ -184,7 +185,8 @@ fn behind_time<'line>(rest: &'line str, stamp: Stamp, level: Option<u32>) -> Opt
 /// Takes the kernel's own time off the text of a line that a system log wrote.
 fn with_inner_time(line: LogLine<'_>) -> LogLine<'_> {
     let inner = line.text.strip_prefix('[').and_then(|text| text.split_once(']'));
-    let Some((boot_us, text)) = inner.and_then(|(inside, text)| Some((stamp::seconds(inside.trim())?, text))) else {
+    let Some((boot_us, text)) = inner.and_then(|(inside, text)| Some((stamp::seconds(inside.trim())?, text)))
+    else {
         return line;
     };
     if line.sender != Sender::Kernel {
@@ -197,7 +199,8 @@ fn with_inner_time(line: LogLine<'_>) -> LogLine<'_> {
 /// Reads `node1 kernel: text`, `node1 systemd[1]: text`.
 fn host_and_tag(rest: &str) -> Option<(&str, Sender<'_>, &str)> {
     let (host, rest) = rest.trim_start().split_once(' ')?;
-    let is_host = !host.is_empty() && host.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.:".contains(&byte));
+    let is_host =
+        !host.is_empty() && host.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.:".contains(&byte));
     let (tag, text) = rest.trim_start().split_once(':')?;
     let name = tag.split_once('[').map_or(tag, |(name, _)| name);
     let name = name.trim_matches(['(', ')']);
@@ -214,11 +217,15 @@ fn host_and_tag(rest: &str) -> Option<(&str, Sender<'_>, &str)> {
 fn syslog_time(line: &str) -> Option<(Stamp, &str)> {
     let wall = |wall: Wall| Stamp { wall: Some(wall), ..Stamp::default() };
     let (first, rest) = line.split_once(' ')?;
-    if first.len() == 17 && let Some(us) = stamp::seconds(first) {
+    if first.len() == 17
+        && let Some(us) = stamp::seconds(first)
+    {
         let at = jiff::Timestamp::from_microsecond(i64::try_from(us).ok()?).ok()?;
         return Some((wall(Wall::Full(at)), rest));
     }
-    if (2..=4).contains(&first.chars().count()) && let Some(iso) = stamp::iso(rest) {
+    if (2..=4).contains(&first.chars().count())
+        && let Some(iso) = stamp::iso(rest)
+    {
         // A name of a zone follows.
         let (zone, rest) = iso.rest.split_once(' ')?;
         let is_zone = (1..=6).contains(&zone.len()) && !zone.contains(':');
@@ -235,7 +242,8 @@ fn bare(line: &str) -> Option<LogLine<'_>> {
     let line = line.trim_start();
     let tagged = line.strip_prefix("kernel:").map(str::trim_start);
     let text = tagged.unwrap_or(line);
-    let is_of_kernel = BEGINNINGS.iter().any(|begin| text.starts_with(begin)) || tagged.is_some() && !text.is_empty();
+    let is_of_kernel =
+        BEGINNINGS.iter().any(|begin| text.starts_with(begin)) || tagged.is_some() && !text.is_empty();
     if !is_of_kernel {
         return None;
     }
@@ -287,7 +295,10 @@ mod tests {
             ("[    5.000001] node1 kernel: NVRM: x", "5000001|-|node1|kernel|-|NVRM: x"),
             ("[    5.000001] node1 systemd[1]: Started x.", "5000001|-|node1|systemd|-|Started x."),
             ("[    5.000001] usb 1-1: new device", "5000001|-|-|kernel|-|usb 1-1: new device"),
-            ("Sat 2024-10-12 18:35:32 UTC node1 kernel: NVRM: x", "-|1728758132000000|node1|kernel|-|NVRM: x"),
+            (
+                "Sat 2024-10-12 18:35:32 UTC node1 kernel: NVRM: x",
+                "-|1728758132000000|node1|kernel|-|NVRM: x",
+            ),
             ("1728758132.000001 node1 kernel: NVRM: x", "-|1728758132000001|node1|kernel|-|NVRM: x"),
             (
                 "<4>1 2024-10-12T18:35:32Z node1 kernel - - - NVRM: x",

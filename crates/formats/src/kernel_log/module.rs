@@ -55,7 +55,10 @@ mod tests {
                 Some(KernelFact::ModuleRefused),
             ),
             ("PKCS#7 signature not signed with a trusted key", Some(KernelFact::UnnamedModuleRefused)),
-            ("nvidia: module verification failed: signature and/or required key missing - tainting kernel", None),
+            (
+                "nvidia: module verification failed: signature and/or required key missing - tainting kernel",
+                None,
+            ),
             ("nvidia: loading out-of-tree module taints kernel.", None),
             ("Lockdown: swapper: hibernation is restricted", None),
             (

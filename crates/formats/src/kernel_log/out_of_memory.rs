@@ -12,7 +12,8 @@ pub(super) fn out_of_memory(text: &str) -> Option<KernelFact> {
     if let Some((_, rest)) = text.split_once("oom-kill:constraint=") {
         return summary(rest);
     }
-    let (before, rest) = ["Killed process ", "Kill process "].iter().find_map(|mark| text.split_once(mark))?;
+    let (before, rest) =
+        ["Killed process ", "Kill process "].iter().find_map(|mark| text.split_once(mark))?;
     let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
     let pid = Pid(rest[..digits].parse().ok()?);
     let (between, rest) = rest[digits..].split_once('(')?;
@@ -21,7 +22,8 @@ pub(super) fn out_of_memory(text: &str) -> Option<KernelFact> {
     }
     // A name may hold brackets itself: what follows it is known.
     let after = [") total-vm:", ") score ", "), UID ", ") "];
-    let end = after.iter().find_map(|after| rest.rfind(after)).or_else(|| rest.strip_suffix(')').map(str::len))?;
+    let end =
+        after.iter().find_map(|after| rest.rfind(after)).or_else(|| rest.strip_suffix(')').map(str::len))?;
     let name = rest[..end].to_owned();
     if !before.contains("ut of memory") {
         return Some(KernelFact::KilledForMemory { name, pid });

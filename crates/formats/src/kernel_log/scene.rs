@@ -22,10 +22,7 @@ pub fn scene(gathered: Gathered) -> Scene {
             samples: 1,
             ..Window::default()
         },
-        provenance: Provenance {
-            source: SourceKind::Text,
-            inputs: vec![Format::KernelLog.to_string()],
-        },
+        provenance: Provenance { source: SourceKind::Text, inputs: vec![Format::KernelLog.to_string()] },
         ..Scene::default()
     };
     let machine = &mut scene.machine;

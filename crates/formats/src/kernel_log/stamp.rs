@@ -66,7 +66,8 @@ pub(super) fn month(word: &str) -> Option<i8> {
 pub(super) fn seconds(word: &str) -> Option<u64> {
     let (whole, fraction) = word.split_once('.')?;
     let is_exact = fraction.len() == 6 && is_number(fraction) && is_number(whole);
-    is_exact.then(|| whole.parse::<u64>().ok()?.checked_mul(1_000_000)?.checked_add(fraction.parse().ok()?))?
+    is_exact
+        .then(|| whole.parse::<u64>().ok()?.checked_mul(1_000_000)?.checked_add(fraction.parse().ok()?))?
 }
 
 /// Reads what stands between the brackets of `dmesg`.
@@ -182,7 +183,7 @@ pub(super) fn iso(line: &str) -> Option<Iso<'_>> {
     Some(Iso { wall: Wall::Full(at), has_comma: clock.contains(','), rest })
 }
 
-/// Reads ``, `Z`, `+02:00`, `+0200` and `-07`.
+/// Reads `Z`, `+02:00`, `+0200`, `-07`, and nothing at all.
 fn offset(zone: &str) -> Option<Offset> {
     if zone.is_empty() || zone == "Z" {
         return Some(Offset::UTC);
@@ -203,8 +204,8 @@ pub(super) fn utc(local: DateTime) -> Option<Timestamp> {
 mod tests {
     use super::{Stamp, Wall, bracketed, iso, month, seconds};
 
-    fn full(text: &str) -> Option<Wall> {
-        Some(Wall::Full(text.parse().unwrap()))
+    fn full(text: &str) -> Wall {
+        Wall::Full(text.parse().unwrap())
     }
 
     #[test]
@@ -223,9 +224,9 @@ mod tests {
             ("    5.000001", boot(5_000_001)),
             ("12345.678901 <    0.000012>", boot(12_345_678_901)),
             ("  +0.000012", Some(Stamp { since_last_us: Some(12), ..Stamp::default() })),
-            ("Sat Oct 12 18:35:32 2024", wall(full("2024-10-12T18:35:32Z"))),
-            ("六 10月 12 18:35:32 2024", wall(full("2024-10-12T18:35:32Z"))),
-            ("Sa Okt 12 18:35:32 2024", wall(full("2024-10-12T18:35:32Z"))),
+            ("Sat Oct 12 18:35:32 2024", wall(Some(full("2024-10-12T18:35:32Z")))),
+            ("六 10月 12 18:35:32 2024", wall(Some(full("2024-10-12T18:35:32Z")))),
+            ("Sa Okt 12 18:35:32 2024", wall(Some(full("2024-10-12T18:35:32Z")))),
             ("...", Some(Stamp::default())),
             ("INFO", None),
             ("2024-10-12 18:35:32", None),
@@ -246,9 +247,11 @@ mod tests {
             ("2025-01-02T15:20:12.5Z n", "2025-01-02T15:20:12.5Z", false, "n"),
         ] {
             let read = iso(line).unwrap();
-            assert_eq!((Some(read.wall), read.has_comma, read.rest), (full(expected), has_comma, rest));
+            assert_eq!((read.wall, read.has_comma, read.rest), (full(expected), has_comma, rest));
         }
-        for line in ["2025-13-02T15:20:12 x", "2025-01-02", "2025-01-02T99:00:00 x", "", "２０２５-01-02T15:20:12"] {
+        for line in
+            ["2025-13-02T15:20:12 x", "2025-01-02", "2025-01-02T99:00:00 x", "", "２０２５-01-02T15:20:12"]
+        {
             assert!(iso(line).is_none(), "{line}");
         }
     }

@@ -21,7 +21,8 @@ pub(super) fn switch_error(text: &str) -> Option<KernelFact> {
         Some(("Non-fatal" | "Nonfatal", rest)) => (Some(false), rest),
         _ => (None, detail),
     };
-    let link = detail.trim_start().strip_prefix("Link ").and_then(|rest| rest.split(' ').next()?.parse().ok());
+    let link =
+        detail.trim_start().strip_prefix("Link ").and_then(|rest| rest.split(' ').next()?.parse().ok());
     Some(KernelFact::SwitchError {
         pci_address: pci_address(place)?,
         number: number.trim().parse().ok()?,

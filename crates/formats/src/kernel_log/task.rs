@@ -35,10 +35,12 @@ pub(super) fn soft_lockup(text: &str) -> Option<KernelFact> {
 
 /// Reads `NAME[PID]: segfault at 0 ip … in libcuda.so.1[…]` and `traps: NAME[PID] general protection fault ip:… in …`.
 pub(super) fn bad_access(text: &str) -> Option<KernelFact> {
-    let (before, after) = ["]: segfault at ", "] general protection"].iter().find_map(|mark| text.split_once(mark))?;
+    let (before, after) =
+        ["]: segfault at ", "] general protection"].iter().find_map(|mark| text.split_once(mark))?;
     let before = before.strip_prefix("traps: ").unwrap_or(before);
     let (name, pid) = before.rsplit_once('[')?;
-    let library = after.rsplit_once(" in ").map(|(_, file)| file.split(['[', ' ']).next().unwrap_or_default());
+    let library =
+        after.rsplit_once(" in ").map(|(_, file)| file.split(['[', ' ']).next().unwrap_or_default());
     Some(KernelFact::BadAccess {
         name: name.to_owned(),
         pid: Pid(pid.parse().ok()?),

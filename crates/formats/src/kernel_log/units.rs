@@ -17,7 +17,8 @@ const DESCRIBED: &[(&str, &str)] = &[
 ];
 
 /// Beginnings of the names of services that matter here.
-const NAMES: &[&str] = &["nvidia-", "dcgm", "nv-", "slurmd", "docker", "containerd", "kubelet", "k3s", "munge"];
+const NAMES: &[&str] =
+    &["nvidia-", "dcgm", "nv-", "slurmd", "docker", "containerd", "kubelet", "k3s", "munge"];
 
 /// Programs of the service that joins cards through `NVSwitches`.
 const FABRIC_MANAGER: &str = "nv-fabricmanager";
@@ -46,7 +47,8 @@ impl Units {
         }
         let of_unit = text.split_once(".service").and_then(|(before, _)| before.rsplit(' ').next());
         program == "systemd"
-            && (of_unit.is_some_and(is_of_interest) || DESCRIBED.iter().any(|(words, _)| text.contains(words)))
+            && (of_unit.is_some_and(is_of_interest)
+                || DESCRIBED.iter().any(|(words, _)| text.contains(words)))
     }
 
     /// Returns the version of the driver's module, where a service says it.
@@ -68,7 +70,8 @@ impl Units {
 
     fn of_manager(&mut self, text: &str) {
         if let Some((unit, what)) = text.split_once(".service: ") {
-            let ends = ["exited, code=", "Failed with result", "Main process exited", "Control process exited"];
+            let ends =
+                ["exited, code=", "Failed with result", "Main process exited", "Control process exited"];
             let is_over = ends.iter().any(|words| what.contains(words)) && !what.contains("status=0/SUCCESS");
             if is_over && is_of_interest(unit) {
                 self.service(unit).running = Reading::Known(false);
@@ -97,7 +100,9 @@ impl Units {
             self.module = versions(driver).next().map(str::to_owned);
             return;
         }
-        if lower.contains("version is") && let Some(version) = versions(text).next() {
+        if lower.contains("version is")
+            && let Some(version) = versions(text).next()
+        {
             service.version = Reading::Known(version.to_owned());
         }
     }
@@ -134,7 +139,13 @@ mod tests {
                 Some(false),
             ),
             (&["nvidia-fabricmanager.service: Failed with result 'exit-code'."], Some(false)),
-            (&["Started x.", "nvidia-fabricmanager.service: Scheduled restart job, restart counter is at 5."], None),
+            (
+                &[
+                    "Started x.",
+                    "nvidia-fabricmanager.service: Scheduled restart job, restart counter is at 5.",
+                ],
+                None,
+            ),
         ] {
             let mut units = Units::default();
             for text in texts {

@@ -56,10 +56,11 @@ const NAMES: &[(Column, &[&str])] = &[
     (
         Column::Other,
         &[
-            "%MEM", "MEM%", "PMEM", "C", "VSZ", "VSIZE", "%VSZ", "SZ", "VIRT", "PR", "PRI", "NI", "PSR", "P", "CPU", "F",
-            "ADDR", "CLS", "RTPRIO", "POL", "TPGID", "LABEL", "UNIT", "SLICE", "MAJFL", "MINFL", "SWAP", "NSPID",
-            "PIDNS", "CODE", "DATA", "CPU%-", "IO", "DISK", "R/W", "GID", "GROUP", "NUMA", "CP", "STACKP", "PENDING",
-            "BLOCKED", "IGNORED", "CAUGHT", "USED", "LXC", "MACHINE", "OWNER", "SEAT", "DRS", "TRS",
+            "%MEM", "MEM%", "PMEM", "C", "VSZ", "VSIZE", "%VSZ", "SZ", "VIRT", "PR", "PRI", "NI", "PSR", "P",
+            "CPU", "F", "ADDR", "CLS", "RTPRIO", "POL", "TPGID", "LABEL", "UNIT", "SLICE", "MAJFL", "MINFL",
+            "SWAP", "NSPID", "PIDNS", "CODE", "DATA", "CPU%-", "IO", "DISK", "R/W", "GID", "GROUP", "NUMA",
+            "CP", "STACKP", "PENDING", "BLOCKED", "IGNORED", "CAUGHT", "USED", "LXC", "MACHINE", "OWNER",
+            "SEAT", "DRS", "TRS",
         ],
     ),
 ];
@@ -98,7 +99,10 @@ pub(super) fn head(line: &str) -> Option<Head> {
     }
     let is_head = |wanted: Column| columns.iter().any(|(column, _)| *column == wanted);
     // Programs write of processes in columns of their own; most names must be known.
-    let is_table = is_head(Column::Pid) && is_head(Column::Command) && columns.len() >= 3 && unknown * 4 <= columns.len();
+    let is_table = is_head(Column::Pid)
+        && is_head(Column::Command)
+        && columns.len() >= 3
+        && unknown * 4 <= columns.len();
     let upper = line.to_ascii_uppercase();
     let is_of_files = upper.contains(" FD ") && upper.contains(" TYPE ") || upper.contains(" ACCESS ");
     let has_live_shares = upper.contains("VIRT");
@@ -127,7 +131,11 @@ pub(super) fn row<'row>(head: &Head, line: &'row str) -> Option<Fields<'row>> {
     while place <= last {
         let (column, at) = head.columns[place];
         // Blanks before a command may draw a tree.
-        rest = if column == Column::Command { rest.strip_prefix(' ').unwrap_or(rest) } else { rest.trim_start() };
+        rest = if column == Column::Command {
+            rest.strip_prefix(' ').unwrap_or(rest)
+        } else {
+            rest.trim_start()
+        };
         if column != Column::Command {
             let word = match column {
                 Column::Started => started(rest),
@@ -141,12 +149,14 @@ pub(super) fn row<'row>(head: &Head, line: &'row str) -> Option<Fields<'row>> {
             place += 1;
             continue;
         }
-        let next_command = head.columns[place + 1..].iter().position(|(column, _)| *column == Column::Command);
+        let next_command =
+            head.columns[place + 1..].iter().position(|(column, _)| *column == Column::Command);
         if let Some(behind) = next_command {
             // Two columns that may hold blanks: the first is padded to its width.
             let width = head.columns[place + 1 + behind].1.saturating_sub(at);
             let end = rest.char_indices().nth(width).map_or(rest.len(), |(end, _)| end);
-            let word = rest.len() - rest.trim_start().len() + rest.split_ascii_whitespace().next().unwrap_or("").len();
+            let word = rest.len() - rest.trim_start().len()
+                + rest.split_ascii_whitespace().next().unwrap_or("").len();
             let own = &rest[..if behind == 0 { end } else { word }];
             fields.push((column, own.trim()));
             rest = &rest[own.len()..];
@@ -215,7 +225,11 @@ mod tests {
     fn commands_may_stand_anywhere() {
         for (head, line, command) in [
             ("    PID TTY          TIME CMD", "   4242 pts/0    00:00:01 python train.py", "python train.py"),
-            ("    PID CMD                         %CPU", "   4242 python train.py --x 5        99.0", "python train.py --x 5"),
+            (
+                "    PID CMD                         %CPU",
+                "   4242 python train.py --x 5        99.0",
+                "python train.py --x 5",
+            ),
             ("    PID COMMAND         COMMAND", "   4242 tmux: server    tmux new -s a", "tmux new -s a"),
             ("    PID                  STARTED CMD", "   4242 Sat Oct 12 18:35:32 2024 python", "python"),
             ("    PID  STARTED CMD", "   4242   Oct 12 python", "python"),
@@ -223,7 +237,10 @@ mod tests {
             assert_eq!(field(head, line, Column::Command).as_deref(), Some(command), "{line}");
         }
         let comm = head("    PID COMMAND         COMMAND").unwrap();
-        assert_eq!(row(&comm, "   4242 tmux: server    tmux new").unwrap()[1], (Column::Command, "tmux: server"));
+        assert_eq!(
+            row(&comm, "   4242 tmux: server    tmux new").unwrap()[1],
+            (Column::Command, "tmux: server")
+        );
     }
 
     #[test]

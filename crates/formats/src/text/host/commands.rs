@@ -17,7 +17,10 @@ pub(super) fn interval_s(command: Option<&str>, tool: &str) -> Option<f64> {
     let mut behind_option = false;
     for word in &words {
         let is_option = word.starts_with('-');
-        if !is_option && !behind_option && let Some(seconds) = number(word) {
+        if !is_option
+            && !behind_option
+            && let Some(seconds) = number(word)
+        {
             return Some(seconds);
         }
         // These take a value; `-P ALL` is none that looks like a number.

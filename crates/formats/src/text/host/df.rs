@@ -15,7 +15,18 @@ use gpuwhy_model::command_line::masked_text;
 const SHARED_MEMORY: &str = "/dev/shm";
 
 /// What the first column of the head is called.
-const HEADS: &[&str] = &["Filesystem", "文件系统", "檔案系統", "Dateisystem", "Sys.", "Sist.", "S.ficheros", "S.archivos", "ファイルシス", "파일"];
+const HEADS: &[&str] = &[
+    "Filesystem",
+    "文件系统",
+    "檔案系統",
+    "Dateisystem",
+    "Sys.",
+    "Sist.",
+    "S.ficheros",
+    "S.archivos",
+    "ファイルシス",
+    "파일",
+];
 
 /// A row of the table.
 struct Row<'line> {
@@ -33,7 +44,8 @@ pub(in crate::text) fn read(lines: &[Line<'_>], context: &Context<'_>) -> Option
     if !has_head && !is_row_alone(first) {
         return None;
     }
-    let counts_files = first.contains("Inodes") || first.contains("IUse%") || has_option(context.command, "df", 'i');
+    let counts_files =
+        first.contains("Inodes") || first.contains("IUse%") || has_option(context.command, "df", 'i');
     let block_size = block_size(first, context);
     let mut scene = scene(Format::Df);
     let mut mounts = Vec::new();
@@ -42,7 +54,10 @@ pub(in crate::text) fn read(lines: &[Line<'_>], context: &Context<'_>) -> Option
     for line in lines.iter().skip(taken) {
         let text = line.text.trim_end();
         let words: Vec<&str> = text.split_ascii_whitespace().collect();
-        if words.len() == 1 && (text.starts_with('/') || text.contains(':')) && command_after_prompt(text).is_none() {
+        if words.len() == 1
+            && (text.starts_with('/') || text.contains(':'))
+            && command_after_prompt(text).is_none()
+        {
             // A long name stands on a line of its own.
             name = Some(words[0]);
             taken += 1;
@@ -85,14 +100,14 @@ fn row<'line>(words: &[&'line str], name: Option<&'line str>) -> Option<Row<'lin
     let target = words.get(share_at + 1).filter(|target| target.starts_with('/'))?;
     let numbers_at = share_at.checked_sub(3)?;
     let (size, used, available) = (words[numbers_at], words[numbers_at + 1], words[numbers_at + 2]);
-    let are_numbers = [size, used, available].iter().all(|word| amounts::bytes(word, 1).is_some() || *word == "-");
+    let are_numbers =
+        [size, used, available].iter().all(|word| amounts::bytes(word, 1).is_some() || *word == "-");
     let before = &words[..numbers_at];
     let (source, file_system) = match (name, before) {
         (Some(name), []) => (name, None),
         (Some(name), [kind]) => (name, Some(*kind)),
-        (None, [source]) => (*source, None),
         (None, [source, kind]) => (*source, Some(*kind)),
-        // On macOS and in shares of Windows names hold blanks.
+        // Names of shares may hold blanks.
         (None, [source, ..]) => (*source, None),
         _ => return None,
     };
@@ -100,7 +115,8 @@ fn row<'line>(words: &[&'line str], name: Option<&'line str>) -> Option<Row<'lin
 }
 
 fn is_share(word: &str) -> bool {
-    word.strip_suffix('%').is_some_and(|digits| amounts::whole::<u32>(digits).is_some_and(|share| share <= 100))
+    word.strip_suffix('%')
+        .is_some_and(|digits| amounts::whole::<u32>(digits).is_some_and(|share| share <= 100))
 }
 
 fn take(row: &Row<'_>, block_size: u64, scene: &mut Scene, mounts: &mut Vec<MountPoint>) {
@@ -124,7 +140,10 @@ fn take(row: &Row<'_>, block_size: u64, scene: &mut Scene, mounts: &mut Vec<Moun
 /// Returns how many bytes a number without unit counts: `1K-blocks` in the head, or the command's option.
 fn block_size(head: &str, context: &Context<'_>) -> u64 {
     let named = head.split_ascii_whitespace().find_map(|word| {
-        let (size, _) = word.split_once("-blocks").or_else(|| word.split_once("-块")).or_else(|| word.split_once("-Blöcke"))?;
+        let (size, _) = word
+            .split_once("-blocks")
+            .or_else(|| word.split_once("-块"))
+            .or_else(|| word.split_once("-Blöcke"))?;
         amounts::bytes(size, 1)
     });
     let options = context.command.and_then(|command| words_of(command, "df")).unwrap_or_default();

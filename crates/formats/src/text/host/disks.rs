@@ -37,7 +37,8 @@ struct Report {
 pub(in crate::text) fn read(lines: &[Line<'_>], context: &Context<'_>) -> Option<Block> {
     let first = lines.first()?.text.as_ref();
     let title = title(first);
-    let begins = |place: usize| super::text(lines, place).is_some_and(|text| is_processors(text) || is_disks(text));
+    let begins =
+        |place: usize| super::text(lines, place).is_some_and(|text| is_processors(text) || is_disks(text));
     let is_begin = match &title {
         // Other tools have the same title.
         Some(_) => (1..=3).any(begins),
@@ -119,7 +120,8 @@ fn is_disks(text: &str) -> bool {
 /// Returns whether a line is the time that `-t` writes before a report.
 fn is_time(text: &str) -> bool {
     let words: Vec<&str> = text.split_ascii_whitespace().collect();
-    let is_date = |word: &str| word.contains(['/', '-', '.']) && word.starts_with(|first: char| first.is_ascii_digit());
+    let is_date =
+        |word: &str| word.contains(['/', '-', '.']) && word.starts_with(|first: char| first.is_ascii_digit());
     matches!(words[..], [date, clock] | [date, clock, "AM" | "PM"] if is_date(date) && clock.matches(':').count() == 2)
 }
 
@@ -147,8 +149,22 @@ fn disk(names: &[&str], text: &str) -> Option<(String, Values)> {
         })
     };
     let values = Values {
-        read: value(&[("rkB/s", 1024.0), ("rMB/s", 1_048_576.0), ("rsec/s", SECTOR), ("kB_read/s", 1024.0), ("MB_read/s", 1_048_576.0), ("Blk_read/s", SECTOR)]),
-        written: value(&[("wkB/s", 1024.0), ("wMB/s", 1_048_576.0), ("wsec/s", SECTOR), ("kB_wrtn/s", 1024.0), ("MB_wrtn/s", 1_048_576.0), ("Blk_wrtn/s", SECTOR)]),
+        read: value(&[
+            ("rkB/s", 1024.0),
+            ("rMB/s", 1_048_576.0),
+            ("rsec/s", SECTOR),
+            ("kB_read/s", 1024.0),
+            ("MB_read/s", 1_048_576.0),
+            ("Blk_read/s", SECTOR),
+        ]),
+        written: value(&[
+            ("wkB/s", 1024.0),
+            ("wMB/s", 1_048_576.0),
+            ("wsec/s", SECTOR),
+            ("kB_wrtn/s", 1024.0),
+            ("MB_wrtn/s", 1_048_576.0),
+            ("Blk_wrtn/s", SECTOR),
+        ]),
         busy: value(&[("%util", 0.01)]),
         queue: value(&[("aqu-sz", 1.0), ("avgqu-sz", 1.0)]),
     };
@@ -197,11 +213,11 @@ fn summed_up(mut reports: Vec<Report>, title: Option<Title>, context: &Context<'
     scene.host.disks = Reading::Known(known.collect());
     let shares: Vec<[f64; 6]> = reports.iter().filter_map(|report| report.processors).collect();
     if !shares.is_empty() {
-        let mean = |place: usize| shares.iter().map(|values| values[place]).sum::<f64>() / shares.len() as f64;
+        let mean =
+            |place: usize| shares.iter().map(|values| values[place]).sum::<f64>() / shares.len() as f64;
         let idle = mean(3) + mean(5);
         let cpus = scene.host.cpus.known().copied();
-        scene.host.cores_used =
-            cpus.map(|cpus| Cores((1.0 - idle / 100.0).max(0.0) * cpus as f64)).into();
+        scene.host.cores_used = cpus.map(|cpus| Cores((1.0 - idle / 100.0).max(0.0) * cpus as f64)).into();
         scene.host.steal = Reading::Known(Share(mean(4) / 100.0));
     }
     scene

@@ -22,7 +22,8 @@ const SWAP: &[&str] = &["Swap:", "交换：", "交换:", "置換：", "スワッ
 /// Reads the table that begins with the first line, if one does. Its end may be missing, and its head too.
 pub(in crate::text) fn read(lines: &[Line<'_>], context: &Context<'_>) -> Option<Block> {
     let head: Vec<&str> = lines.first()?.text.split_ascii_whitespace().collect();
-    let is_head = head.len() >= 3 && is_one_of(head[0], TOTAL) && head.iter().any(|name| is_one_of(name, FREE));
+    let is_head =
+        head.len() >= 3 && is_one_of(head[0], TOTAL) && head.iter().any(|name| is_one_of(name, FREE));
     if !is_head {
         return None;
     }
@@ -75,15 +76,21 @@ impl Table<'_> {
 fn memory_of(table: &Table<'_>, swap: Option<&[&str]>, without_cache: Option<&str>) -> Option<HostMemory> {
     let total = table.amount(TOTAL)?;
     // Before 2014 nobody worked out what is available: it was read off the second line.
-    let available = table
-        .amount(AVAILABLE)
-        .or_else(|| amounts::bytes(without_cache?, table.unit))
-        .or_else(|| Some(table.amount(FREE)?.saturating_add(table.amount(CACHE).or_else(|| table.sum(BUFFERS))?)))?;
+    let available =
+        table.amount(AVAILABLE).or_else(|| amounts::bytes(without_cache?, table.unit)).or_else(|| {
+            Some(table.amount(FREE)?.saturating_add(table.amount(CACHE).or_else(|| table.sum(BUFFERS))?))
+        })?;
     let swapped = Table { row: swap?, ..*table };
     let (swap_total, swap_free) = (swapped.amount(TOTAL)?, swapped.amount(FREE)?);
     let shared = table.amount(SHARED).unwrap_or(0);
-    (available <= total && total > 0)
-        .then_some(HostMemory { total, available, swap_total, swap_free, shared, ..HostMemory::default() })
+    (available <= total && total > 0).then_some(HostMemory {
+        total,
+        available,
+        swap_total,
+        swap_free,
+        shared,
+        ..HostMemory::default()
+    })
 }
 
 /// Returns what a number without unit counts: by the command, else by its size. A machine with a card has between 4 GiB

@@ -18,7 +18,8 @@ const METER_LINES_MAX: usize = 300;
 /// Reads the window that begins with the first line, if one does.
 pub(in crate::text) fn read(lines: &[Line<'_>], _: &Context<'_>) -> Option<Block> {
     let first = lines.first()?.text.as_ref();
-    if !is_head(first) && !(has_meter(first) && leads_to_head(lines)) {
+    let is_begin = is_head(first) || has_meter(first) && leads_to_head(lines);
+    if !is_begin {
         return None;
     }
     let mut scene = scene(Format::Htop);
@@ -56,8 +57,10 @@ fn leads_to_head(lines: &[Line<'_>]) -> bool {
         if is_head(text) {
             return true;
         }
-        let words = ["Mem[", "Swp[", "Tasks:", "Load average:", "Uptime:", "Main", "Zswap", "Network", "Disk"];
-        let is_of_window = has_meter(text) || text.trim().is_empty() || words.iter().any(|word| text.contains(word));
+        let words =
+            ["Mem[", "Swp[", "Tasks:", "Load average:", "Uptime:", "Main", "Zswap", "Network", "Disk"];
+        let is_of_window =
+            has_meter(text) || text.trim().is_empty() || words.iter().any(|word| text.contains(word));
         if !is_of_window {
             return false;
         }

@@ -32,6 +32,46 @@ const CLASSES: &[(&str, u32)] = &[
     ("Bridge", 0x06_80_00),
 ];
 
+/// Names of classes that do not matter here; other texts have numbers with a colon and a point too.
+const OTHER_CLASSES: &[&str] = &[
+    "Audio device",
+    "Co-processor",
+    "Communication controller",
+    "DMA controller",
+    "Encryption controller",
+    "Ethernet controller",
+    "FireWire (IEEE 1394)",
+    "Fabric controller",
+    "Generic system peripheral",
+    "IDE interface",
+    "IOMMU",
+    "Infiniband controller",
+    "Mass storage controller",
+    "Memory controller",
+    "Multimedia audio controller",
+    "Multimedia controller",
+    "Multimedia video controller",
+    "Network controller",
+    "Non-Essential Instrumentation",
+    "Non-Volatile memory controller",
+    "PIC",
+    "Parallel controller",
+    "Performance counters",
+    "RAID bus controller",
+    "RAM memory",
+    "SATA controller",
+    "SCSI storage controller",
+    "SD Host controller",
+    "SMBus",
+    "Serial Attached SCSI controller",
+    "Serial bus controller",
+    "Serial controller",
+    "Signal processing controller",
+    "System peripheral",
+    "USB controller",
+    "Unassigned class",
+];
+
 /// The class of bridges that are no PCI bridge; NVIDIA's are `NVSwitches`.
 const OTHER_BRIDGE: u32 = 0x06_80;
 /// Every machine has such a bridge: a list without any is a part of one.
@@ -117,20 +157,16 @@ fn class_of(words: &str) -> Option<u32> {
     if let Some((_, class)) = CLASSES.iter().find(|(name, _)| *name == words.trim()) {
         return Some(*class);
     }
-    // Names of other classes: words of letters.
-    let is_name = words.len() <= 60
-        && words.starts_with(|first: char| first.is_ascii_uppercase())
-        && words.chars().all(|sign| sign.is_ascii_alphanumeric() || " -/[]().,+".contains(sign));
-    is_name.then_some(0)
+    OTHER_CLASSES.contains(&words.trim()).then_some(0)
 }
 
 /// Returns the last `10de:20b5` of a text, in brackets or alone.
 fn last_ids(name: &str) -> Option<(u32, u32)> {
     let words = name.split([' ', '[', ']']).rev();
     let hexadecimal = |digits: &str| (digits.len() == 4).then(|| u32::from_str_radix(digits, 16).ok())?;
-    words.filter_map(|word| word.split_once(':')).find_map(|(vendor, device)| {
-        Some((hexadecimal(vendor)?, hexadecimal(device)?))
-    })
+    words
+        .filter_map(|word| word.split_once(':'))
+        .find_map(|(vendor, device)| Some((hexadecimal(vendor)?, hexadecimal(device)?)))
 }
 
 /// Returns whether a device answers: one that does not reads as all ones.
@@ -174,7 +210,8 @@ fn link(text: &str) -> (Reading<gpuwhy_model::units::BytesPerSecond>, Reading<u3
         let (number, unit) = speed.split_at(speed.find('G')?);
         lane_speed(format!("{number} {unit}").as_bytes()).ok()?
     });
-    let lanes = word("Width x").and_then(|digits| width(digits.as_bytes()).ok()?).filter(|lanes| *lanes <= 32);
+    let lanes =
+        word("Width x").and_then(|digits| width(digits.as_bytes()).ok()?).filter(|lanes| *lanes <= 32);
     (speed.into(), lanes.into())
 }
 
@@ -182,7 +219,9 @@ fn link(text: &str) -> (Reading<gpuwhy_model::units::BytesPerSecond>, Reading<u3
 fn links_alone(lines: &[Line<'_>], _: &Context<'_>) -> Option<Block> {
     let is_link = |text: &str| {
         let text = text.trim_start();
-        ["LnkCap:", "LnkSta:", "LnkCtl:", "LnkCap2:", "LnkSta2:", "LnkCtl2:", "DevSta:"].iter().any(|name| text.starts_with(name))
+        ["LnkCap:", "LnkSta:", "LnkCtl:", "LnkCap2:", "LnkSta2:", "LnkCtl2:", "DevSta:"]
+            .iter()
+            .any(|name| text.starts_with(name))
     };
     let taken = lines.iter().take_while(|line| is_link(&line.text)).count();
     (taken > 0).then(|| block(taken, scene(Format::Lspci)))

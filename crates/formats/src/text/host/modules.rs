@@ -48,14 +48,18 @@ fn module(text: &str) -> Option<&str> {
     let words: Vec<&str> = text.split_ascii_whitespace().collect();
     let (name, size, users) = (*words.first()?, words.get(1)?, words.get(2)?);
     let is_name = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-');
-    let are_numbers = amounts::whole::<u64>(size).is_some_and(|size| size >= 1024) && users.parse::<i64>().is_ok();
+    let are_numbers =
+        amounts::whole::<u64>(size).is_some_and(|size| size >= 1024) && users.parse::<i64>().is_ok();
     (is_name && are_numbers && words.len() <= 4).then_some(name)
 }
 
 /// Returns whether a module drives or blocks cards.
 fn is_of_cards(name: &str) -> bool {
     name.starts_with("nvidia")
-        || matches!(name, "nouveau" | "nova_core" | "nvidiafb" | "amdgpu" | "i915" | "xe" | "gdrdrv" | "vfio_pci")
+        || matches!(
+            name,
+            "nouveau" | "nova_core" | "nvidiafb" | "amdgpu" | "i915" | "xe" | "gdrdrv" | "vfio_pci"
+        )
 }
 
 /// Reads `modinfo nvidia`.
@@ -74,14 +78,16 @@ pub(in crate::text) fn on_disk(lines: &[Line<'_>], context: &Context<'_>) -> Opt
         return Some(block(1, scene));
     }
     let file = first.strip_prefix("filename:")?.trim();
-    let fields = lines.iter().take_while(|line| line.text.split_once(':').is_some_and(|(name, _)| !name.contains(' ')));
+    let fields = lines
+        .iter()
+        .take_while(|line| line.text.split_once(':').is_some_and(|(name, _)| !name.contains(' ')));
     let taken = fields.clone().count();
     let value = |name: &str| {
         fields.clone().find_map(|line| line.text.split_once(':').filter(|(known, _)| *known == name))
     };
-    let is_driver = ["nvidia.ko", "nvidia-current.ko"].iter().any(|name| {
-        file.rsplit('/').next().is_some_and(|last| last.starts_with(name))
-    });
+    let is_driver = ["nvidia.ko", "nvidia-current.ko"]
+        .iter()
+        .any(|name| file.rsplit('/').next().is_some_and(|last| last.starts_with(name)));
     if is_driver && let Some((_, version)) = value("version") {
         scene.machine.driver.module_file = Reading::Known(version.trim().to_owned());
     }

@@ -84,7 +84,11 @@ fn lsof(lines: &[Line<'_>]) -> Option<Block> {
     for line in lines.iter().skip(1) {
         let text = line.text.as_ref();
         let words: Vec<&str> = text.split_ascii_whitespace().collect();
-        let number_at = words.iter().skip(1).position(|word| amounts::whole::<u32>(word).is_some()).map(|place| place + 1);
+        let number_at = words
+            .iter()
+            .skip(1)
+            .position(|word| amounts::whole::<u32>(word).is_some())
+            .map(|place| place + 1);
         let (Some(number_at), Some(device)) = (number_at, words.last()) else {
             break;
         };

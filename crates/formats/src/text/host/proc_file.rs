@@ -4,8 +4,8 @@
 use gpuwhy_model::command_line::masked_text;
 use gpuwhy_model::process::{Pid, ProcessKey};
 use gpuwhy_model::reading::Reading;
-use gpuwhy_model::scene::{Process, Scene, StateShares, WaitChannel};
 use gpuwhy_model::sample::ProcessState;
+use gpuwhy_model::scene::{Process, Scene, StateShares, WaitChannel};
 use gpuwhy_model::units::{Bytes, Share};
 
 use super::{amounts, block, scene};
@@ -60,8 +60,12 @@ fn pid_of(path: &str) -> Option<Pid> {
 }
 
 fn text_of(lines: &[Line<'_>], belongs: impl Fn(&str) -> bool) -> (usize, String) {
-    let body: Vec<&str> =
-        lines.iter().take(LINES_MAX).map(|line| line.text.as_ref()).take_while(|text| belongs(text)).collect();
+    let body: Vec<&str> = lines
+        .iter()
+        .take(LINES_MAX)
+        .map(|line| line.text.as_ref())
+        .take_while(|text| belongs(text))
+        .collect();
     (body.len(), body.join("\n"))
 }
 
@@ -129,7 +133,8 @@ fn driver_version(lines: &[Line<'_>]) -> Option<(usize, Scene)> {
     if !super::text(lines, 0)?.starts_with("NVRM version:") {
         return None;
     }
-    let (length, text) = text_of(lines, |text| text.starts_with("NVRM version:") || text.starts_with("GCC version:"));
+    let (length, text) =
+        text_of(lines, |text| text.starts_with("NVRM version:") || text.starts_with("GCC version:"));
     let mut scene = scene(Format::ProcFile);
     scene.machine.driver.module = proc::nvidia_module_version(text.as_bytes()).ok().into();
     Some((length, scene))
@@ -138,7 +143,8 @@ fn driver_version(lines: &[Line<'_>]) -> Option<(usize, Scene)> {
 /// Reads `/proc/PID/status`.
 fn status(lines: &[Line<'_>], path: Option<&str>) -> Option<(usize, Scene)> {
     let first = super::text(lines, 0)?;
-    let is_status = first.starts_with("Name:") && lines.iter().take(4).any(|line| line.text.starts_with("State:"));
+    let is_status =
+        first.starts_with("Name:") && lines.iter().take(4).any(|line| line.text.starts_with("State:"));
     if !is_status {
         return None;
     }
@@ -185,7 +191,7 @@ fn looks(state: Option<ProcessState>) -> StateShares {
 fn stack(lines: &[Line<'_>], path: Option<&str>) -> Option<(usize, Scene)> {
     let (length, _) = text_of(lines, |text| frame(text).is_some());
     let first = frame(super::text(lines, 0)?)?;
-    waits_in(first, path).map(|scene| (length, scene))
+    Some((length, waits_in(first, path)))
 }
 
 /// Returns the function of `[<0>] nvidia_ioctl+0x12/0x34 [nvidia]`.
@@ -200,17 +206,17 @@ fn one_word(text: &str, path: Option<&str>) -> Option<(usize, Scene)> {
     let word = text.trim();
     let is_name = !word.is_empty() && word.len() <= 64 && !word.contains(char::is_whitespace);
     match path.rsplit('/').next()? {
-        "wchan" if is_name => Some((1, waits_in(word, Some(path))?)),
+        "wchan" if is_name => Some((1, waits_in(word, Some(path)))),
         _ => None,
     }
 }
 
 /// Returns a scene in which a process was seen once to wait in a function.
-fn waits_in(function: &str, path: Option<&str>) -> Option<Scene> {
+fn waits_in(function: &str, path: Option<&str>) -> Scene {
     let mut scene = scene(Format::ProcFile);
     // Without the path nobody knows whose it is.
     let Some(pid) = path.and_then(pid_of) else {
-        return Some(scene);
+        return scene;
     };
     if function != "0" {
         scene.processes.push(Process {
@@ -219,7 +225,7 @@ fn waits_in(function: &str, path: Option<&str>) -> Option<Scene> {
             ..Process::default()
         });
     }
-    Some(scene)
+    scene
 }
 
 /// Takes `/proc/loadavg`: how many tasks run or wait says nothing that is judged.
@@ -228,7 +234,8 @@ fn load_average(text: &str, path: Option<&str>) -> Option<(usize, Scene)> {
     let [one, five, fifteen, tasks, newest] = words[..] else {
         return None;
     };
-    let are_numbers = [one, five, fifteen].iter().all(|word| word.contains('.') && amounts::number(word).is_some());
+    let are_numbers =
+        [one, five, fifteen].iter().all(|word| word.contains('.') && amounts::number(word).is_some());
     let are_tasks = tasks.split_once('/').is_some_and(|(running, all)| {
         amounts::whole::<u64>(running).is_some() && amounts::whole::<u64>(all).is_some()
     });
@@ -241,7 +248,9 @@ fn missing(text: &str) -> Option<&str> {
     let (_, rest) = text.split_once(": ")?;
     let (path, error) = rest.split_once(": ")?;
     let path = path.trim_start_matches("cannot open ").trim_matches(['\'', '`', '"', '’', '‘']);
-    let is_missing = ["No such file or directory", "没有那个文件或目录", "沒有此一檔案或目錄"].iter().any(|words| error.contains(words));
+    let is_missing = ["No such file or directory", "没有那个文件或目录", "沒有此一檔案或目錄"]
+        .iter()
+        .any(|words| error.contains(words));
     (is_missing && path.starts_with('/')).then_some(path)
 }
 
@@ -249,12 +258,17 @@ fn missing(text: &str) -> Option<&str> {
 fn missing_file(path: &str) -> Option<Scene> {
     let mut scene = scene(Format::ProcFile);
     match path {
-        "/proc/driver/nvidia/version" | "/proc/driver/nvidia" => scene.machine.driver.module = Reading::Unsupported,
+        "/proc/driver/nvidia/version" | "/proc/driver/nvidia" => {
+            scene.machine.driver.module = Reading::Unsupported
+        }
         _ if path.starts_with("/proc/pressure/") => {
             let pressure = &mut scene.host.pressure;
-            for share in
-                [&mut pressure.cpu_some, &mut pressure.io_some, &mut pressure.memory_some, &mut pressure.memory_full]
-            {
+            for share in [
+                &mut pressure.cpu_some,
+                &mut pressure.io_some,
+                &mut pressure.memory_some,
+                &mut pressure.memory_full,
+            ] {
                 *share = Reading::Unsupported;
             }
         }

@@ -49,7 +49,8 @@ pub(super) fn process(head: &Head, fields: &Fields<'_>) -> Option<Process> {
     let cgroups = Reading::from(field(fields, Column::Cgroup).and_then(cgroups));
     let group = pid_of(fields, Column::Group).unwrap_or_default();
     // A process that leads its session says so.
-    let session = pid_of(fields, Column::Session).or_else(|| flags.contains('s').then_some(pid)).unwrap_or_default();
+    let session =
+        pid_of(fields, Column::Session).or_else(|| flags.contains('s').then_some(pid)).unwrap_or_default();
     Some(Process {
         key: ProcessKey { pid, ..ProcessKey::default() },
         parent: pid_of(fields, Column::Parent).unwrap_or_default(),
@@ -67,7 +68,10 @@ pub(super) fn process(head: &Head, fields: &Fields<'_>) -> Option<Process> {
         cores: share.filter(|_| head.has_live_shares).map(|share| Cores(share / 100.0)).into(),
         thread_count: thread_count(head, fields, flags),
         states: states(state),
-        wait_channels: channel.map(|name| WaitChannel { name: name.to_owned(), seen: 1 }).into_iter().collect(),
+        wait_channels: channel
+            .map(|name| WaitChannel { name: name.to_owned(), seen: 1 })
+            .into_iter()
+            .collect(),
         resident: field(fields, Column::Resident).and_then(|word| bytes(word, 1024)).map(Bytes).into(),
         shared_resident: field(fields, Column::Shared).and_then(|word| bytes(word, 1024)).map(Bytes).into(),
         name: shown.name,
@@ -85,7 +89,10 @@ pub(super) fn thread(fields: &Fields<'_>) -> Option<Thread> {
         tid,
         name: Shown::of(fields).name,
         states: states(state),
-        wait_channels: channel.map(|name| WaitChannel { name: name.to_owned(), seen: 1 }).into_iter().collect(),
+        wait_channels: channel
+            .map(|name| WaitChannel { name: name.to_owned(), seen: 1 })
+            .into_iter()
+            .collect(),
         ..Thread::default()
     })
 }
@@ -125,10 +132,11 @@ fn terminal(name: &str) -> Option<i64> {
     if matches!(name, "?" | "-" | "??") {
         return Some(0);
     }
-    let number = |prefix: &str| name.strip_prefix(prefix).and_then(whole::<i64>).filter(|number| *number < 256);
-    number("pts/").map(|number| PSEUDO_TERMINALS << 8 | number).or_else(|| {
-        number("tty").map(|number| CONSOLES << 8 | number)
-    })
+    let number =
+        |prefix: &str| name.strip_prefix(prefix).and_then(whole::<i64>).filter(|number| *number < 256);
+    number("pts/")
+        .map(|number| PSEUDO_TERMINALS << 8 | number)
+        .or_else(|| number("tty").map(|number| CONSOLES << 8 | number))
 }
 
 /// Reads `0::/system.slice/x.service` and, of version 1, `11:memory:/a,10:cpu:/b` with commas or semicolons between.
@@ -161,7 +169,8 @@ struct Shown {
 
 impl Shown {
     fn of(fields: &Fields<'_>) -> Self {
-        let texts: Vec<&str> = fields.iter().filter(|(column, _)| *column == Column::Command).map(|(_, text)| *text).collect();
+        let texts: Vec<&str> =
+            fields.iter().filter(|(column, _)| *column == Column::Command).map(|(_, text)| *text).collect();
         let last = texts.last().copied().unwrap_or_default();
         let own_name = (texts.len() > 1).then(|| texts[0]);
         let without_tree = without_tree(last);
@@ -218,7 +227,10 @@ mod tests {
     #[test]
     fn groups_of_both_versions_are_read() {
         let path = |text: &str, controllers: &str| cgroups(text).and_then(|mut all| all.remove(controllers));
-        assert_eq!(path("0::/user.slice/user-1000.slice", ""), Some("/user.slice/user-1000.slice".to_owned()));
+        assert_eq!(
+            path("0::/user.slice/user-1000.slice", ""),
+            Some("/user.slice/user-1000.slice".to_owned())
+        );
         let first = "11:memory:/docker/5f2c,10:cpu,cpuacct:/docker/5f2c;1:name=systemd:/docker/5f2c";
         assert_eq!(path(first, "memory"), Some("/docker/5f2c".to_owned()));
         assert_eq!(path(first, "cpu,cpuacct"), Some("/docker/5f2c".to_owned()));
@@ -228,6 +240,9 @@ mod tests {
     #[test]
     fn trees_are_taken_off() {
         assert_eq!(without_tree(" |   \\_ python train.py"), "python train.py");
-        assert_eq!((depth("python"), depth("\\_ a"), depth("    \\_ a"), depth("|       \\_ a")), (0, 1, 2, 3));
+        assert_eq!(
+            (depth("python"), depth("\\_ a"), depth("    \\_ a"), depth("|       \\_ a")),
+            (0, 1, 2, 3)
+        );
     }
 }

@@ -1,6 +1,6 @@
 //! Output of `mpstat`.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use gpuwhy_model::reading::Reading;
 use gpuwhy_model::units::{Cores, Share};
@@ -30,7 +30,7 @@ pub(in crate::text) fn read(lines: &[Line<'_>], context: &Context<'_>) -> Option
     let mut names: Vec<&str> = Vec::new();
     let mut reports: Vec<Shares> = Vec::new();
     let mut mean: Option<Shares> = None;
-    let mut each: BTreeMap<&str, ()> = BTreeMap::new();
+    let mut each: BTreeSet<&str> = BTreeSet::new();
     let mut taken = from_title;
     for (place, line) in lines.iter().enumerate().skip(from_title) {
         let text = line.text.as_ref();
@@ -45,7 +45,7 @@ pub(in crate::text) fn read(lines: &[Line<'_>], context: &Context<'_>) -> Option
             } else if processor == "all" {
                 reports.push(shares);
             } else {
-                each.insert(processor, ());
+                each.insert(processor);
             }
         } else {
             break;

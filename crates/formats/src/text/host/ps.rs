@@ -34,7 +34,21 @@ pub(in crate::text) fn read(lines: &[Line<'_>], _: &Context<'_>) -> Option<Block
     let (rows, remarks) = table.take(&head, lines.get(from..).unwrap_or_default());
     let mut scene = scene(Format::Ps);
     scene.processes = table.into_processes();
+    scene.machine.viewer.initial_pid_namespace = is_initial_namespace(&scene.processes).into();
     Some(Block { remarks, ..block(from + rows, scene) })
+}
+
+/// Returns whether processes are numbered as the machine numbers them: there, the kernel's own first thread is number 2;
+/// in a container some program is number 1.
+pub(super) fn is_initial_namespace(processes: &[Process]) -> Option<bool> {
+    let named = |number: u32| processes.iter().find(|process| process.key.pid == Pid(number));
+    if named(2).is_some_and(|process| process.name == "kthreadd") {
+        return Some(true);
+    }
+    const INITS: &[&str] =
+        &["systemd", "init", "launchd", "runit", "openrc-init", "busybox", "s6-svscan", "systemd-"];
+    let first = named(1)?;
+    (!INITS.contains(&first.name.as_str())).then_some(false)
 }
 
 /// Returns the head that a row must have had.
@@ -53,10 +67,11 @@ fn is_sure_row(head: &Head, line: &str) -> bool {
     let is_number = |word: &str| amounts::whole::<u64>(word).is_some();
     fields.iter().enumerate().all(|(place, (column, word))| match column {
         Column::User => word.len() <= 32 && !word.contains(['/', ':', '[', '(']),
-        Column::Pid | Column::Parent | Column::Thread | Column::ThreadCount | Column::Resident => is_number(word),
+        Column::Pid | Column::Parent | Column::Thread | Column::ThreadCount | Column::Resident => {
+            is_number(word)
+        }
         Column::CpuShare => amounts::number(word).is_some() && word.contains(['.', ',']),
-        Column::Other if place == 3 => amounts::number(word).is_some(),
-        Column::Other => is_number(word),
+        Column::Other => is_number(word) || place == 3 && amounts::number(word).is_some(),
         Column::Terminal => matches!(*word, "?" | "-") || word.starts_with("pts/") || word.starts_with("tty"),
         Column::State => word.len() <= 6 && word.starts_with(|first: char| "RSDTtZXIW".contains(first)),
         Column::CpuTime => amounts::seconds(word).is_some(),
@@ -83,7 +98,8 @@ impl Table {
         for (place, line) in lines.iter().enumerate() {
             let text = line.text.as_ref();
             if is_row(head, text) {
-                self.close(head, open.replace(text.to_owned()));
+                let row = open.replace(text.to_owned());
+                self.close(head, row.as_deref());
                 taken = place + 1;
                 continue;
             }
@@ -103,12 +119,12 @@ impl Table {
                 _ => remarks.push(Remark::NotUnderstood { line: line.number }),
             }
         }
-        self.close(head, open);
+        self.close(head, open.as_deref());
         (taken, remarks)
     }
 
-    fn close(&mut self, head: &Head, row: Option<String>) {
-        let Some(fields) = row.as_deref().and_then(|row| columns::row(head, row)) else {
+    fn close(&mut self, head: &Head, row: Option<&str>) {
+        let Some(fields) = row.and_then(|row| columns::row(head, row)) else {
             return;
         };
         let Some(mut found) = process(head, &fields) else {

@@ -12,7 +12,9 @@ use crate::text::{Block, Context};
 pub(in crate::text) fn kernel(lines: &[Line<'_>], context: &Context<'_>) -> Option<Block> {
     let text = lines.first()?.text.trim();
     let is_release = |word: &str| {
-        word.starts_with(|first: char| first.is_ascii_digit()) && word.matches('.').count() >= 2 && word.len() <= 80
+        word.starts_with(|first: char| first.is_ascii_digit())
+            && word.matches('.').count() >= 2
+            && word.len() <= 80
     };
     let mut scene = scene(Format::Uname);
     if runs(context, "uname") && is_release(text) && !text.contains(' ') {
@@ -56,7 +58,8 @@ pub(in crate::text) fn limits(lines: &[Line<'_>], context: &Context<'_>) -> Opti
     }
     // Most often one row is left of the file.
     let units = [" files", " processes", " bytes"];
-    if let Some(limit) = of_file(first).filter(|_| units.iter().any(|unit| first.trim_end().ends_with(unit))) {
+    if let Some(limit) = of_file(first).filter(|_| units.iter().any(|unit| first.trim_end().ends_with(unit)))
+    {
         return Some(found(1, vec![limit]));
     }
     let limits: Vec<ProcessLimit> = lines.iter().map_while(|line| of_shell(&line.text)).collect();

@@ -53,6 +53,7 @@ fn ps_aux_tells_state_memory_time_and_age() {
     let stuck = process(&scene, 7171);
     assert_eq!((stuck.uid.known(), stuck.session), (Some(&1007), Pid(7171)));
     assert_eq!(stuck.state, Reading::Known(ProcessState::Blocked));
+    assert!(scene.machine.viewer.initial_pid_namespace.is_not_in_source());
     // A share of 0.0 leaves only a least age.
     assert_eq!(process(&scene, 1).age, Reading::Known(Seconds(130_000.0)));
     assert!(stuck.age.is_not_in_source());
@@ -76,9 +77,15 @@ fn ps_ef_tells_parents() {
 
 #[test]
 fn rows_without_their_head_are_known() {
-    let scene = read(Format::Ps, "alice      87354  0.0  0.0 112724   988 pts/1    S+   02:44   0:00 grep --color=auto 87315");
+    let scene = read(
+        Format::Ps,
+        "alice      87354  0.0  0.0 112724   988 pts/1    S+   02:44   0:00 grep --color=auto 87315",
+    );
     assert_eq!(process(&scene, 87354).name, "grep");
-    let scene = read(Format::Ps, "$ ps -ef | grep python\nalice 4242 1 99 10:00 ? 02:00:00 python a.py\nbob 77 5 0 Oct12 pts/1 00:00:00 python b.py");
+    let scene = read(
+        Format::Ps,
+        "$ ps -ef | grep python\nalice 4242 1 99 10:00 ? 02:00:00 python a.py\nbob 77 5 0 Oct12 pts/1 00:00:00 python b.py",
+    );
     assert_eq!(process(&scene, 4242).parent, Pid(1));
     assert_eq!(scene.processes.len(), 2);
     for line in ["alice 12 0.1 0.2 5 6 table x y z w", "epoch 12 0.5 0.2 loss", "gpu 0 1 2 3 4 5"] {
@@ -99,8 +106,25 @@ fn chosen_columns_are_read_by_their_names() {
     assert_eq!((stuck.group, stuck.session, stuck.thread_count), (Pid(4242), Pid(4200), 17));
     assert_eq!(stuck.wait_channels[0].name, "os_acquire_rwlock_write");
     assert!(stuck.owner.container.is_some());
-    assert_eq!((stuck.age.clone(), stuck.cpu_time.clone()), (Reading::Known(Seconds(3600.0)), Reading::Known(Seconds(600.0))));
+    assert_eq!(
+        (stuck.age.clone(), stuck.cpu_time.clone()),
+        (Reading::Known(Seconds(3600.0)), Reading::Known(Seconds(600.0)))
+    );
     assert!(process(&scene, 4243).wait_channels.is_empty());
+}
+
+#[test]
+fn the_first_numbers_tell_a_machine_from_a_container() {
+    let namespace = |rows: &str| {
+        let scene = read(Format::Ps, &format!("    PID TTY          TIME CMD\n{rows}"));
+        scene.machine.viewer.initial_pid_namespace.known().copied()
+    };
+    assert_eq!(
+        namespace("      1 ?        00:00:05 systemd\n      2 ?        00:00:00 kthreadd"),
+        Some(true)
+    );
+    assert_eq!(namespace("      1 ?        00:00:05 python3\n     77 ?        00:00:00 bash"), Some(false));
+    assert_eq!(namespace("     77 ?        00:00:00 bash\n     78 ?        00:00:00 python3"), None);
 }
 
 #[test]
@@ -113,7 +137,8 @@ fn threads_belong_to_their_process() {
          alice       4242       1    4244 50    3 10:00 ?        00:05:00 python train.py",
     );
     assert_eq!(scene.processes.len(), 1);
-    let tids: Vec<Pid> = process(&scene, 4242).threads.known().unwrap().iter().map(|thread| thread.tid).collect();
+    let tids: Vec<Pid> =
+        process(&scene, 4242).threads.known().unwrap().iter().map(|thread| thread.tid).collect();
     assert_eq!((tids, process(&scene, 4242).thread_count), (vec![Pid(4242), Pid(4243), Pid(4244)], 3));
 }
 
@@ -128,7 +153,8 @@ fn a_drawn_tree_tells_parents_too() {
          alice       1101 50.0  1.0 999999 90000 pts/0    R+   09:02   9:00  |       \\_ python train.py\n\
          bob         1200  0.0  0.0   9000  5000 pts/1    Ss   09:03   0:00  \\_ -zsh",
     );
-    let parents: Vec<u32> = [900, 1000, 1100, 1101, 1200].iter().map(|pid| process(&scene, *pid).parent.0).collect();
+    let parents: Vec<u32> =
+        [900, 1000, 1100, 1101, 1200].iter().map(|pid| process(&scene, *pid).parent.0).collect();
     assert_eq!(parents, [0, 900, 1000, 1100, 900]);
     assert_eq!((process(&scene, 1000).name.as_str(), process(&scene, 1101).thread_count), ("bash", 1));
 }
@@ -226,7 +252,10 @@ fn htop_shows_meters_and_a_table() {
     assert!((scene.host.cores_used.known().unwrap().0 - 1.2).abs() < 1e-9);
     assert_eq!(scene.host.memory.known().unwrap().available, 25 << 30);
     let train = process(&scene, 4242);
-    assert_eq!((train.cores.clone(), train.cpu_time.clone()), (Reading::Known(Cores(1.01)), Reading::Known(Seconds(3723.0))));
+    assert_eq!(
+        (train.cores.clone(), train.cpu_time.clone()),
+        (Reading::Known(Cores(1.01)), Reading::Known(Seconds(3723.0)))
+    );
 }
 
 #[test]
@@ -236,28 +265,40 @@ fn free_of_all_ages_tells_what_is_available() {
             "               total        used        free      shared  buff/cache   available\n\
              Mem:           125Gi        90Gi       1.0Gi       2.0Gi        34Gi        33Gi\n\
              Swap:          2.0Gi       2.0Gi          0B",
-            125 << 30, 33 << 30, 0,
+            125 << 30,
+            33 << 30,
+            0,
         ),
         (
             "$ free -m\n              total        used        free      shared  buff/cache   available\n\
              Mem:         128000       90000        1000         200       37000       36000\nSwap:          2048           0        2048",
-            128_000 * MIB, 36_000 * MIB, 2048 * MIB,
+            128_000 * MIB,
+            36_000 * MIB,
+            2048 * MIB,
         ),
         (
             "             total       used       free     shared    buffers     cached\n\
              Mem:     131822592  131000000     822592          0     100000   50000000\n\
              -/+ buffers/cache:   80900000   50922592\nSwap:      2097152          0    2097152",
-            131_822_592 << 10, 50_922_592 << 10, 2_097_152 << 10,
+            131_822_592 << 10,
+            50_922_592 << 10,
+            2_097_152 << 10,
         ),
         (
             "               总计         已用        空闲      共享    缓冲/缓存    可用\n\
              内存：         125Gi        90Gi       1.0Gi       2.0Gi        34Gi        33Gi\n交换：         2.0Gi          0B       2.0Gi",
-            125 << 30, 33 << 30, 2 << 30,
+            125 << 30,
+            33 << 30,
+            2 << 30,
         ),
     ] {
         let scene = read(Format::Free, text);
         let memory = scene.host.memory.known().unwrap_or_else(|| panic!("{text}"));
-        assert_eq!((memory.total, memory.available, memory.swap_free), (total, available, swap_free), "{text}");
+        assert_eq!(
+            (memory.total, memory.available, memory.swap_free),
+            (total, available, swap_free),
+            "{text}"
+        );
     }
     // Cut before the row about swap: nothing is made up.
     let cut = "               total        used        free      shared  buff/cache   available\nMem:           125Gi        90Gi       1.0Gi";
@@ -285,7 +326,10 @@ fn df_tells_the_room_in_shared_memory() {
             "Filesystem                              Size  Used Avail Use% Mounted on\nnas01.example.com:/export/very/long/data\n                                        100T   90T   10T  90% /data",
             None,
         ),
-        ("$ df -i\nFilesystem     Inodes IUsed IFree IUse% Mounted on\nshm              5000     1  4999    1% /dev/shm", None),
+        (
+            "$ df -i\nFilesystem     Inodes IUsed IFree IUse% Mounted on\nshm              5000     1  4999    1% /dev/shm",
+            None,
+        ),
     ] {
         assert_eq!(room(text), expected, "{text}");
     }
@@ -332,13 +376,17 @@ fn iostat_since_the_start_of_the_machine_says_nothing_about_now() {
         "Device:         rrqm/s   wrqm/s     r/s     w/s    rkB/s    wkB/s avgrq-sz avgqu-sz   await r_await w_await  svctm  %util\nsda               0.00     1.00  100.00    5.00  4096.00    40.00    78.00     4.50   45.00   44.00   50.00   9.00  95.00",
     );
     let disk = &old.host.disks.known().unwrap()[0];
-    assert_eq!((disk.read.clone(), disk.queue.clone()), (Reading::Known(BytesPerSecond(4096.0 * 1024.0)), Reading::Known(4.5)));
+    assert_eq!(
+        (disk.read.clone(), disk.queue.clone()),
+        (Reading::Known(BytesPerSecond(4096.0 * 1024.0)), Reading::Known(4.5))
+    );
 }
 
 #[test]
 fn mpstat_counts_processors() {
     let title = "Linux 5.15.0-97-generic (node1) \t10/12/2024 \t_x86_64_\t(4 CPU)\n\n";
-    let head = "06:35:32 PM  CPU    %usr   %nice    %sys %iowait    %irq   %soft  %steal  %guest  %gnice   %idle\n";
+    let head =
+        "06:35:32 PM  CPU    %usr   %nice    %sys %iowait    %irq   %soft  %steal  %guest  %gnice   %idle\n";
     let rows = "06:35:33 PM  all   25.00    0.00    0.00   25.00    0.00    0.00    1.00    0.00    0.00   50.00\n06:35:33 PM    0  100.00    0.00    0.00    0.00    0.00    0.00    0.00    0.00    0.00    0.00\n";
     let since_start = read(Format::Mpstat, &format!("{title}{head}{rows}"));
     assert_eq!(since_start.host.cpus, Reading::Known(4));
@@ -358,13 +406,14 @@ fn vmstat_tells_swapping() {
     assert_eq!((scene.window.samples, scene.window.span_s), (2, 10.0));
     assert_eq!(scene.host.paging.swapped_in_per_s, Reading::Known(1000.0));
     assert_eq!(scene.host.paging.swapped_out_per_s, Reading::Known(2000.0));
-    let first_only: String = text.lines().take(3).map(|line| format!("{line}\n")).collect();
+    let first_only = text.lines().take(3).collect::<Vec<_>>().join("\n");
     assert!(read(Format::Vmstat, &first_only).host.paging.swapped_in_per_s.is_not_in_source());
 }
 
 #[test]
 fn uptime_tells_when_the_machine_started() {
-    let scene = read(Format::Uptime, " 18:35:32 up 2 days,  1:00,  1 user,  load average: 64.12, 60.00, 50.10");
+    let scene =
+        read(Format::Uptime, " 18:35:32 up 2 days,  1:00,  1 user,  load average: 64.12, 60.00, 50.10");
     assert_eq!(scene.window.end_boot_ns, Some((2 * 86_400 + 3600) * 1_000_000_000));
 }
 
@@ -379,7 +428,10 @@ fn files_of_proc_are_known_by_content_and_path() {
     let io = read(Format::ProcFile, &format!("$ cat /proc/pressure/memory\n{some}"));
     assert_eq!(io.host.pressure.memory_some, Reading::Known(Share(0.855)));
     assert_eq!(io.host.pressure.memory_full, Reading::Known(Share(0.6025)));
-    let named = read(Format::ProcFile, "/proc/pressure/io:some avg10=12.00 avg60=1.00 avg300=0.00 total=5\n/proc/pressure/io:full avg10=11.00 avg60=1.00 avg300=0.00 total=4");
+    let named = read(
+        Format::ProcFile,
+        "/proc/pressure/io:some avg10=12.00 avg60=1.00 avg300=0.00 total=5\n/proc/pressure/io:full avg10=11.00 avg60=1.00 avg300=0.00 total=4",
+    );
     assert_eq!(named.host.pressure.io_some, Reading::Known(Share(0.12)));
     // Of what nobody says is not taken for anything.
     assert!(read(Format::ProcFile, some).host.pressure.memory_some.is_not_in_source());
@@ -437,21 +489,37 @@ fn lspci_tells_cards_that_are_gone_and_links() {
     let cards = detailed.machine.pci_cards.known().unwrap();
     assert_eq!((cards[0].device, cards[0].class, cards[0].width.known()), (0x20b5, 0x03_02_00, Some(&4)));
     assert!((cards[0].lane_speed.known().unwrap().0 - 984_615_384.6).abs() < 1.0);
-    assert_eq!((cards[0].driver.clone(), cards[0].numa_node.clone()), (Reading::Known("nouveau".to_owned()), Reading::Known(1)));
-    assert_eq!((cards[1].answers.clone(), cards[1].driver.clone()), (Reading::Known(false), Reading::Unsupported));
+    assert_eq!(
+        (cards[0].driver.clone(), cards[0].numa_node.clone()),
+        (Reading::Known("nouveau".to_owned()), Reading::Known(1))
+    );
+    assert_eq!(
+        (cards[1].answers.clone(), cards[1].driver.clone()),
+        (Reading::Known(false), Reading::Unsupported)
+    );
     assert_eq!(detailed.machine.nvswitches, Reading::Known(0));
     let numbers = read(Format::Lspci, "65:00.0 0302: 10de:20b5 (rev a1)\n66:00.0 0680: 10de:1af1 (rev a1)");
     assert_eq!(numbers.machine.nvswitches, Reading::Known(1));
     // Links without their device name nobody, and are known all the same.
-    read(Format::Lspci, "\t\tLnkCap:\tPort #3, Speed 32GT/s, Width x16\n\t\tLnkSta:\tSpeed 2.5GT/s, Width x16");
+    read(
+        Format::Lspci,
+        "\t\tLnkCap:\tPort #3, Speed 32GT/s, Width x16\n\t\tLnkSta:\tSpeed 2.5GT/s, Width x16",
+    );
 }
 
 #[test]
 fn modules_are_loaded_on_disk_built_or_refused() {
-    let grep = read(Format::Lsmod, "$ lsmod | grep -i nv\nnvidia_uvm           1540096  2\nnvidia              56823808  40 nvidia_uvm,nvidia_modeset\nnvme                   49152  3");
-    assert_eq!(grep.machine.driver.modules, Reading::Known(vec!["nvidia".to_owned(), "nvidia_uvm".to_owned()]));
-    let rows: String = (0..25).map(|number| format!("module_{number}  16384  1\n")).collect();
-    let whole = read(Format::Lsmod, &format!("Module                  Size  Used by\nnouveau  2000000  1\n{rows}"));
+    let grep = read(
+        Format::Lsmod,
+        "$ lsmod | grep -i nv\nnvidia_uvm           1540096  2\nnvidia              56823808  40 nvidia_uvm,nvidia_modeset\nnvme                   49152  3",
+    );
+    assert_eq!(
+        grep.machine.driver.modules,
+        Reading::Known(vec!["nvidia".to_owned(), "nvidia_uvm".to_owned()])
+    );
+    let rows = (0..25).map(|number| format!("module_{number}  16384  1")).collect::<Vec<_>>().join("\n");
+    let whole =
+        read(Format::Lsmod, &format!("Module                  Size  Used by\nnouveau  2000000  1\n{rows}"));
     assert_eq!(whole.machine.driver.module, Reading::Unsupported);
     assert_eq!(whole.machine.driver.modules, Reading::Known(vec!["nouveau".to_owned()]));
     let disk = read(
@@ -466,11 +534,20 @@ fn modules_are_loaded_on_disk_built_or_refused() {
         "$ dkms status\nnvidia/535.113.01, 5.15.0-86-generic, x86_64: installed\nnvidia, 470.82.00, 5.4.0-90-generic, x86_64: built\nzfs/2.1.5: added",
     );
     let builds = built.machine.driver.module_builds.known().unwrap();
-    assert_eq!((builds.len(), builds[1].version.as_str(), builds[0].kernel.as_deref()), (2, "470.82.00", Some("5.15.0-86-generic")));
-    let refused = read(Format::Modprobe, "$ sudo modprobe nvidia\nmodprobe: ERROR: could not insert 'nvidia': Key was rejected by service");
+    assert_eq!(
+        (builds.len(), builds[1].version.as_str(), builds[0].kernel.as_deref()),
+        (2, "470.82.00", Some("5.15.0-86-generic"))
+    );
+    let refused = read(
+        Format::Modprobe,
+        "$ sudo modprobe nvidia\nmodprobe: ERROR: could not insert 'nvidia': Key was rejected by service",
+    );
     assert_eq!(refused.machine.driver.module, Reading::Unsupported);
     assert_eq!(refused.events.known().unwrap()[0].fact, Some(KernelFact::ModuleRefused));
-    let missing = read(Format::Modprobe, "modprobe: FATAL: Module nvidia not found in directory /lib/modules/6.2.0-34-generic");
+    let missing = read(
+        Format::Modprobe,
+        "modprobe: FATAL: Module nvidia not found in directory /lib/modules/6.2.0-34-generic",
+    );
     assert_eq!(missing.machine.driver.module_file, Reading::Unsupported);
 }
 
@@ -482,7 +559,10 @@ fn the_status_of_units_tells_whether_they_run() {
     );
     let service = &scene.machine.services.known().unwrap()[0];
     assert_eq!((service.name.as_str(), &service.installed), ("nvidia-fabricmanager", &Reading::Known(true)));
-    assert_eq!((&service.running, &service.version), (&Reading::Known(false), &Reading::Known("550.90.07".to_owned())));
+    assert_eq!(
+        (&service.running, &service.version),
+        (&Reading::Known(false), &Reading::Known("550.90.07".to_owned()))
+    );
     assert_eq!(scene.machine.driver.module, Reading::Known("550.54".to_owned()));
     assert_eq!(scene.machine.hostname, Reading::Known("node1".to_owned()));
     let running = read(
@@ -493,7 +573,10 @@ fn the_status_of_units_tells_whether_they_run() {
     assert_eq!(process(&running, 1234).owner.unit.as_deref(), Some("nvidia-persistenced.service"));
     let missing = read(Format::Systemctl, "Unit nvidia-fabricmanager.service could not be found.");
     assert_eq!(missing.machine.services.known().unwrap()[0].installed, Reading::Known(false));
-    let failed = read(Format::Systemctl, "● nvidia-fabricmanager.service loaded failed failed NVIDIA fabric manager service");
+    let failed = read(
+        Format::Systemctl,
+        "● nvidia-fabricmanager.service loaded failed failed NVIDIA fabric manager service",
+    );
     assert_eq!(failed.machine.services.known().unwrap()[0].running, Reading::Known(false));
     let word = read(Format::Systemctl, "$ systemctl is-active nvidia-persistenced\ninactive");
     assert_eq!(word.machine.services.known().unwrap()[0].running, Reading::Known(false));
@@ -501,7 +584,10 @@ fn the_status_of_units_tells_whether_they_run() {
 
 #[test]
 fn short_answers_about_the_system() {
-    let uname = read(Format::Uname, "Linux node1 5.15.0-97-generic #107-Ubuntu SMP Wed Feb 7 13:26:48 UTC 2024 x86_64 x86_64 x86_64 GNU/Linux");
+    let uname = read(
+        Format::Uname,
+        "Linux node1 5.15.0-97-generic #107-Ubuntu SMP Wed Feb 7 13:26:48 UTC 2024 x86_64 x86_64 x86_64 GNU/Linux",
+    );
     assert_eq!(uname.machine.kernel, Reading::Known("5.15.0-97-generic".to_owned()));
     let release = read(Format::Uname, "$ uname -r\n6.2.0-34-generic");
     assert_eq!(release.machine.kernel, Reading::Known("6.2.0-34-generic".to_owned()));
@@ -515,9 +601,18 @@ fn short_answers_about_the_system() {
         "core file size              (blocks, -c) 0\nmax locked memory           (kbytes, -l) 65536\nmax memory size             (kbytes, -m) unlimited\nopen files                          (-n) 1073741816",
     );
     let limits = limits.machine.process_limits.known().unwrap();
-    assert_eq!((limits[1].limit.clone(), limits[2].limit.clone()), (Reading::Known(64 * MIB), Reading::Unsupported));
-    assert_eq!((limits[3].name.as_str(), limits[3].limit.clone()), ("open files", Reading::Known(1_073_741_816)));
-    let file = read(Format::Ulimit, "Limit                     Soft Limit           Hard Limit           Units     \nMax cpu time              unlimited            unlimited            seconds   \nMax open files            1024                 524288               files     ");
+    assert_eq!(
+        (limits[1].limit.clone(), limits[2].limit.clone()),
+        (Reading::Known(64 * MIB), Reading::Unsupported)
+    );
+    assert_eq!(
+        (limits[3].name.as_str(), limits[3].limit.clone()),
+        ("open files", Reading::Known(1_073_741_816))
+    );
+    let file = read(
+        Format::Ulimit,
+        "Limit                     Soft Limit           Hard Limit           Units     \nMax cpu time              unlimited            unlimited            seconds   \nMax open files            1024                 524288               files     ",
+    );
     assert_eq!(file.machine.process_limits.known().unwrap()[1].limit, Reading::Known(1024));
 }
 

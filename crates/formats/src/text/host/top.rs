@@ -58,7 +58,8 @@ pub(in crate::text) fn read(lines: &[Line<'_>], context: &Context<'_>) -> Option
         looks.push(look);
         taken += length;
         let blanks = lines[taken..].iter().take_while(|line| line.text.trim().is_empty()).count();
-        let goes_on = super::text(lines, taken + blanks).is_some_and(|text| is_title(text) || is_summary_line(text));
+        let goes_on =
+            super::text(lines, taken + blanks).is_some_and(|text| is_title(text) || is_summary_line(text));
         if !goes_on {
             break;
         }
@@ -82,7 +83,10 @@ fn is_summary_line(text: &str) -> bool {
 
 fn is_head(text: &str) -> bool {
     let upper = text.trim_start();
-    upper.starts_with("PID USER") && text.contains("VIRT") && text.contains(" PR ") && columns::head(text).is_some()
+    upper.starts_with("PID USER")
+        && text.contains("VIRT")
+        && text.contains(" PR ")
+        && columns::head(text).is_some()
 }
 
 fn is_small_head(text: &str) -> bool {
@@ -152,6 +156,7 @@ fn joined(looks: Vec<Look>, context: &Context<'_>) -> Scene {
         }
     }
     scene.processes = seen.into_values().filter_map(Seen::into_process).collect();
+    scene.machine.viewer.initial_pid_namespace = super::ps::is_initial_namespace(&scene.processes).into();
     scene
 }
 
@@ -251,7 +256,10 @@ impl Summary {
             let place = shares.iter().position(|word| wanted.contains(word))?;
             // A comma for the point was taken for one between fields.
             let whole = shares.get(place.checked_sub(1)?)?;
-            let tenths = place.checked_sub(2).and_then(|place| shares.get(place)).filter(|word| word.bytes().all(|byte| byte.is_ascii_digit()));
+            let tenths = place
+                .checked_sub(2)
+                .and_then(|place| shares.get(place))
+                .filter(|word| word.bytes().all(|byte| byte.is_ascii_digit()));
             match tenths.filter(|_| whole.len() == 1 && !whole.contains('.')) {
                 Some(above) => amounts::number(&format!("{above}.{whole}")),
                 None => amounts::number(whole),
@@ -275,29 +283,38 @@ impl Summary {
             let steal: f64 = self.steal.iter().sum();
             host.steal = Reading::Known(Share(steal / 100.0 / self.steal.len() as f64));
         }
-        let (Some(total), Some(swap_total), Some(swap_free)) = (self.total, self.swap_total, self.swap_free) else {
+        let (Some(total), Some(swap_total), Some(swap_free)) = (self.total, self.swap_total, self.swap_free)
+        else {
             return;
         };
         // Before 2014 nobody worked out what is available.
         let available = self.available.or_else(|| Some(self.free?.saturating_add(self.cache?)));
         if let Some(available) = available.filter(|available| *available <= total) {
             let shared = self.shared.unwrap_or(0);
-            host.memory =
-                Reading::Known(HostMemory { total, available, swap_total, swap_free, shared, ..HostMemory::default() });
+            host.memory = Reading::Known(HostMemory {
+                total,
+                available,
+                swap_total,
+                swap_free,
+                shared,
+                ..HostMemory::default()
+            });
         }
     }
 }
 
-/// Reads a line about memory: whether it is about swap, the unit of its numbers, and pairs of number and name.
-fn memory_line(text: &str) -> Option<(bool, u64, Vec<(&str, &str)>)> {
+/// Whether a line is about swap, the unit of its numbers in bytes, and pairs of number and name.
+type MemoryLine<'line> = (bool, u64, Vec<(&'line str, &'line str)>);
+
+/// Reads a line about memory.
+fn memory_line(text: &str) -> Option<MemoryLine<'_>> {
     let (name, rest) = text.split_once(':')?;
     let words: Vec<&str> = name.split_ascii_whitespace().collect();
     let (unit, what) = match words[..] {
-        ["KiB", what] => (1 << 10, what),
+        ["KiB", what] | [what] => (1 << 10, what),
         ["MiB", what] => (1 << 20, what),
         ["GiB", what] => (1 << 30, what),
         ["TiB", what] => (1 << 40, what),
-        [what] => (1 << 10, what),
         _ => return None,
     };
     let is_swap = match what {
@@ -311,6 +328,7 @@ fn memory_line(text: &str) -> Option<(bool, u64, Vec<(&str, &str)>)> {
         return None;
     }
     let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
-    let pairs = fields.windows(2).map(|pair| (pair[0].trim_end_matches(','), pair[1].trim_matches([',', '.'])));
+    let pairs =
+        fields.windows(2).map(|pair| (pair[0].trim_end_matches(','), pair[1].trim_matches([',', '.'])));
     Some((is_swap, unit, pairs.filter(|(_, name)| !name.is_empty()).collect()))
 }

@@ -58,7 +58,10 @@ mod tests {
     #[test]
     fn lengths_of_all_forms_are_read() {
         for (text, expected) in [
-            (" 18:35:32 up 12 days,  3:04,  2 users,  load average: 1.00, 0.90, 0.80", Some(12 * 86_400 + 11_040)),
+            (
+                " 18:35:32 up 12 days,  3:04,  2 users,  load average: 1.00, 0.90, 0.80",
+                Some(12 * 86_400 + 11_040),
+            ),
             (" 18:35:32 up 5 min,  1 user,  load average: 0.00, 0.00, 0.00", Some(300)),
             ("top - 18:35:32 up  3:04,  1 user,  load average: 0.00", Some(11_040)),
             (" 18:35:32 up 1 day, 22 min,  0 users,  load average: 0.00", Some(86_400 + 1320)),

@@ -62,7 +62,8 @@ fn is_title(text: &str) -> bool {
 /// Returns how many KiB a number counts.
 fn unit(context: &Context<'_>) -> f64 {
     let options = context.command.and_then(|command| words_of(command, "vmstat")).unwrap_or_default();
-    let unit = options.iter().position(|word| *word == "-S").and_then(|place| options.get(place + 1)).copied();
+    let unit =
+        options.iter().position(|word| *word == "-S").and_then(|place| options.get(place + 1)).copied();
     let glued = options.iter().find_map(|word| word.strip_prefix("-S").filter(|unit| !unit.is_empty()));
     match unit.or(glued) {
         Some("M") => 1024.0,

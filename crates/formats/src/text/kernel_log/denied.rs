@@ -35,7 +35,8 @@ const REFUSALS: &[&str] = &[
 ];
 
 /// Files that hold the kernel log.
-const LOGS: &[&str] = &["/dev/kmsg", "/proc/kmsg", "kern.log", "/var/log/messages", "/var/log/syslog", "/var/log/dmesg"];
+const LOGS: &[&str] =
+    &["/dev/kmsg", "/proc/kmsg", "kern.log", "/var/log/messages", "/var/log/syslog", "/var/log/dmesg"];
 
 /// Returns whether a line says that the kernel log was closed to who asked.
 pub(super) fn is_denial(line: &str, context: &Context<'_>) -> bool {
@@ -43,7 +44,8 @@ pub(super) fn is_denial(line: &str, context: &Context<'_>) -> bool {
     let is_refused = REFUSALS.iter().any(|words| lower.contains(words));
     if lower.starts_with("dmesg: ") {
         // Every tongue has its own words: what could be read would not begin so.
-        let is_about_the_log = ["buffer", "klogctl", "kmsg", "failed", "缓冲区", "失败"].iter().any(|word| lower.contains(word));
+        let is_about_the_log =
+            ["buffer", "klogctl", "kmsg", "failed", "缓冲区", "失败"].iter().any(|word| lower.contains(word));
         return is_refused || is_about_the_log;
     }
     if lower.contains("no journal files were opened due to insufficient permissions")
@@ -51,8 +53,9 @@ pub(super) fn is_denial(line: &str, context: &Context<'_>) -> bool {
     {
         return true;
     }
-    let asks_for_it =
-        context.command.is_some_and(|command| command.starts_with("dmesg") || command.starts_with("journalctl"));
+    let asks_for_it = context
+        .command
+        .is_some_and(|command| command.starts_with("dmesg") || command.starts_with("journalctl"));
     is_refused && lower.len() <= 200 && (asks_for_it || LOGS.iter().any(|log| lower.contains(log)))
 }
 
@@ -61,10 +64,7 @@ pub(super) fn block() -> Block {
     let scene = Scene {
         window: Window { samples: 1, ..Window::default() },
         events: Reading::Denied(Access::KernelLog),
-        provenance: Provenance {
-            source: SourceKind::Text,
-            inputs: vec![Format::KernelLog.to_string()],
-        },
+        provenance: Provenance { source: SourceKind::Text, inputs: vec![Format::KernelLog.to_string()] },
         ..Scene::default()
     };
     Block { lines: 1, scene, ..Block::default() }

@@ -56,11 +56,15 @@ fn entry(lines: &[Line<'_>]) -> Option<(JournalRecord, usize)> {
         if json.len() > 1 {
             return json.contains("\"MESSAGE\"").then(|| Some((journal_record(json)?, 1)))?;
         }
-        let end = lines.iter().take(LINES_OF_AN_ENTRY).position(|line| matches!(line.text.trim(), "}" | "},"))?;
-        let text: Vec<&str> = lines[..=end].iter().map(|line| line.text.trim_end_matches(',').trim()).collect();
+        let end =
+            lines.iter().take(LINES_OF_AN_ENTRY).position(|line| matches!(line.text.trim(), "}" | "},"))?;
+        let text: Vec<&str> =
+            lines[..=end].iter().map(|line| line.text.trim_end_matches(',').trim()).collect();
         // Fields stand on lines of their own; the commas between them were taken off.
         let fields = text[1..end].join(",");
-        return fields.contains("\"MESSAGE\"").then(|| Some((journal_record(&format!("{{{fields}}}"))?, end + 1)))?;
+        return fields
+            .contains("\"MESSAGE\"")
+            .then(|| Some((journal_record(&format!("{{{fields}}}"))?, end + 1)))?;
     }
     exported(lines)
 }

@@ -17,16 +17,54 @@ use crate::text::{Block, Context, Remark};
 /// A message goes on over no more lines that have no head of their own.
 const LINES_WITHOUT_HEAD: usize = 4;
 
+/// What lines of the driver begin with, whatever they say.
+const OF_THE_DRIVER: &[&str] =
+    &["NVRM: ", "nvidia-nvlink: ", "nvidia-nvswitch", "nvidia-modeset: ", "nvidia-uvm: "];
+
 /// What the lines below one about a task hold that stands still.
 const OF_A_TRACE: &[&str] = &["Tainted: ", "Not tainted ", "hung_task_timeout_secs\"", "Call Trace:"];
 
 /// Programs of the system that write between lines of the kernel; what they say is passed over.
 const OF_THE_SYSTEM: &[&str] = &[
-    "audit", "auditd", "anacron", "chronyd", "containerd", "CRON", "cron", "crond", "dbus", "dbus-daemon",
-    "dhclient", "dockerd", "gdm", "gnome-shell", "irqbalance", "kubelet", "login", "multipathd", "NetworkManager",
-    "ntpd", "polkitd", "rsyslogd", "rtkit-daemon", "smartd", "snapd", "sshd", "su", "sudo", "systemd",
-    "systemd-logind", "systemd-networkd", "systemd-resolved", "systemd-timesyncd", "systemd-udevd", "udisksd",
-    "nvidia-persistenced", "nvidia-powerd", "nv-fabricmanager", "nv-hostengine",
+    "audit",
+    "auditd",
+    "anacron",
+    "chronyd",
+    "containerd",
+    "CRON",
+    "cron",
+    "crond",
+    "dbus",
+    "dbus-daemon",
+    "dhclient",
+    "dockerd",
+    "gdm",
+    "gnome-shell",
+    "irqbalance",
+    "kubelet",
+    "login",
+    "multipathd",
+    "NetworkManager",
+    "ntpd",
+    "polkitd",
+    "rsyslogd",
+    "rtkit-daemon",
+    "smartd",
+    "snapd",
+    "sshd",
+    "su",
+    "sudo",
+    "systemd",
+    "systemd-logind",
+    "systemd-networkd",
+    "systemd-resolved",
+    "systemd-timesyncd",
+    "systemd-udevd",
+    "udisksd",
+    "nvidia-persistenced",
+    "nvidia-powerd",
+    "nv-fabricmanager",
+    "nv-hostengine",
 ];
 
 /// Reads the log that begins with the first line, if one does.
@@ -75,9 +113,9 @@ pub(super) fn read(lines: &[Line<'_>], context: &Context<'_>) -> Option<Block> {
 
 /// Makes the block of what was gathered.
 fn block(gatherer: Gatherer, lines: usize) -> Block {
-    let gathered = gatherer.finish();
-    let remarks = (gathered.left_out > 0).then_some(Remark::LeftOut { lines: gathered.left_out });
-    Block { lines, scene: scene(gathered), remarks: remarks.into_iter().collect() }
+    let log = gatherer.finish();
+    let remarks = (log.left_out > 0).then_some(Remark::LeftOut { lines: log.left_out });
+    Block { lines, scene: scene(log), remarks: remarks.into_iter().collect() }
 }
 
 /// Returns whether a line alone shows that a log of the kernel begins here.
@@ -90,14 +128,20 @@ fn begins_a_log(text: &str) -> bool {
     };
     match found.sender {
         Sender::Kernel => true,
-        Sender::Bare => fact(found.text).is_some() || is_about_cards(found.text),
+        Sender::Bare => {
+            // Sentences may begin with a name too.
+            let is_of_driver = OF_THE_DRIVER.iter().any(|begin| found.text.starts_with(begin));
+            is_of_driver || fact(found.text).is_some()
+        }
         Sender::Program(name) => Units::are_told_by(name, found.text),
     }
 }
 
 /// Returns whether a line stands between lines of the journal: `-- Boot 5f2c… --`, `-- Journal begins at … --`.
 fn is_separator(text: &str) -> bool {
-    text.starts_with("-- ") && text.ends_with(" --") && ["Boot", "boot", "Journal", "Logs"].iter().any(|word| text.contains(word))
+    text.starts_with("-- ")
+        && text.ends_with(" --")
+        && ["Boot", "boot", "Journal", "Logs"].iter().any(|word| text.contains(word))
 }
 
 /// Returns whether a line is a property below a record of `/dev/kmsg`: ` SUBSYSTEM=pci`.
@@ -137,10 +181,12 @@ impl<'paste> Log<'paste> {
         let (broken, spaced) = (format!("{open}{text}"), format!("{open} {text}"));
         let makes_a_whole = said(open).is_none() && (said(&broken).is_some() || said(&spaced).is_some());
         let goes_on = rest.iter().take(LINES_WITHOUT_HEAD).any(|line| {
-            kmsg(&line.text).is_some() || log_line(&line.text).is_some_and(|found| found.has_time() && is_of_log(&found))
+            kmsg(&line.text).is_some()
+                || log_line(&line.text).is_some_and(|found| found.has_time() && is_of_log(&found))
         });
         let is_of_a_trace = OF_A_TRACE.iter().any(|words| text.contains(words));
-        if !makes_a_whole && !is_of_a_trace && !(goes_on && open.len() + text.len() < 4096) {
+        let may_go_on = goes_on && open.len() + text.len() < 4096;
+        if !makes_a_whole && !is_of_a_trace && !may_go_on {
             return false;
         }
         let is_whole_without_blank = said(&broken).is_some() && said(&spaced).is_none();
@@ -165,7 +211,9 @@ impl<'paste> Log<'paste> {
 fn is_of_log(found: &LogLine<'_>) -> bool {
     match found.sender {
         Sender::Kernel => true,
-        Sender::Bare => found.text.starts_with("NVRM:") || fact(found.text).is_some() || is_about_cards(found.text),
+        Sender::Bare => {
+            found.text.starts_with("NVRM:") || fact(found.text).is_some() || is_about_cards(found.text)
+        }
         Sender::Program(name) => Units::are_told_by(name, found.text),
     }
 }

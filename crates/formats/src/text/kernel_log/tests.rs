@@ -118,7 +118,9 @@ fn a_message_may_stand_on_several_lines_with_one_time() {
         assert_eq!(events(&read(text))[0].fact, Some(lost.clone()), "{text}");
     }
     // The address of a neighbouring message does not count.
-    let scene = read("[ 50.000001] NVRM: GPU 0000:18:00.0: RmInitAdapter failed! (0x62)\n[ 50.000001] NVRM: fallen off the bus");
+    let scene = read(
+        "[ 50.000001] NVRM: GPU 0000:18:00.0: RmInitAdapter failed! (0x62)\n[ 50.000001] NVRM: fallen off the bus",
+    );
     assert!(events(&scene).iter().all(|line| line.fact != Some(lost.clone())));
 }
 
@@ -149,7 +151,10 @@ fn a_driver_that_gets_no_card_is_not_loaded() {
     assert_eq!(driver.module, Reading::Unsupported);
     assert_eq!(driver.modules, Reading::Known(vec!["nouveau".to_owned()]));
     let cards = scene.machine.pci_cards.known().unwrap();
-    assert_eq!((cards[0].address.as_str(), &cards[0].driver), ("0000:17:00.0", &Reading::Known("nouveau".to_owned())));
+    assert_eq!(
+        (cards[0].address.as_str(), &cards[0].driver),
+        ("0000:17:00.0", &Reading::Known("nouveau".to_owned()))
+    );
     assert!(events(&scene).iter().any(|line| line.fact == Some(KernelFact::CardsOfOtherDriver { cards: 2 })));
 }
 
@@ -168,8 +173,22 @@ fn a_log_that_may_not_be_read_is_closed_and_not_empty() {
         assert_eq!(formats(&understood), [Format::KernelLog], "{text}");
         assert_eq!(understood.pieces[0].scene.events, Reading::Denied(Access::KernelLog), "{text}");
     }
-    for text in ["cat: /data/train.py: Permission denied", "dmesg: unknown option -- q", "$ dmesg | grep NVRM\n$ "] {
-        assert!(understand(text).pieces.is_empty(), "{text}");
+    for text in
+        ["cat: /data/train.py: Permission denied", "dmesg: unknown option -- q", "$ dmesg | grep NVRM\n$ "]
+    {
+        assert!(!formats(&understand(text)).contains(&Format::KernelLog), "{text}");
+    }
+}
+
+#[test]
+fn sentences_are_no_log() {
+    for text in [
+        "nouveau is loaded here, what now?",
+        "kernel: python3 is idle",
+        "nvidia: the driver of my card does not load",
+        "see [1] NVRM: in the log",
+    ] {
+        assert!(!formats(&understand(text)).contains(&Format::KernelLog), "{text}");
     }
 }
 
@@ -198,7 +217,10 @@ fn lines_that_a_window_broke_are_whole_again() {
     );
     assert!(matches!(events(&scene)[0].fact, Some(KernelFact::Xid { caused_by: Some(149), .. })));
     let (name, pid) = ("cache_mgr_event".to_owned(), Pid(620_917));
-    assert_eq!(events(&scene)[1].fact, Some(KernelFact::HungTask { name, pid, seconds: 120, waits_for_io: false }));
+    assert_eq!(
+        events(&scene)[1].fact,
+        Some(KernelFact::HungTask { name, pid, seconds: 120, waits_for_io: false })
+    );
 }
 
 #[test]
@@ -225,7 +247,7 @@ fn services_in_a_journal_are_read_and_other_programs_are_left_to_others() {
          Nov 05 13:55:27 n1 sshd[9]: Accepted publickey for bob\n\
          Nov 05 13:55:28 n1 vllm[99]: INFO 11-05 13:55:28 metrics.py: x",
     );
-    assert_eq!(understood.unknown_lines, [6]);
+    assert_eq!((understood.pieces[0].first_line, understood.pieces[0].last_line), (1, 5));
     let scene = &understood.pieces[0].scene;
     let service = &scene.machine.services.known().unwrap()[0];
     assert_eq!((service.name.as_str(), &service.running), ("nvidia-fabricmanager", &Reading::Known(false)));
