@@ -2,10 +2,7 @@
 //!
 //! A format that is sure by its first line comes before one that reads anything that looks like a table or a log.
 
-use super::{
-    TextFormat, container, host, kernel_log, kubernetes, load_test, nvidia_smi, nvidia_smi_list,
-    nvidia_smi_monitor, nvidia_smi_query, profiles, program, prometheus, slurm, stacks,
-};
+use super::{TextFormat, container, host, kernel_log, kubernetes, load_test, nvidia_smi, nvidia_smi_list, nvidia_smi_monitor, nvidia_smi_query, profiles, program, prometheus, slurm, stacks};
 use crate::{Format, nvidia_smi_xml, trace};
 
 pub(super) static FORMATS: &[TextFormat] = &[
@@ -48,6 +45,15 @@ pub(super) static FORMATS: &[TextFormat] = &[
     TextFormat { format: Format::KubernetesLog, read: kubernetes::read_log },
     TextFormat { format: Format::PerfAnalyzer, read: load_test::read_perf_analyzer },
     TextFormat { format: Format::LoadTest, read: load_test::read_table },
+    TextFormat { format: Format::KubernetesObject, read: kubernetes::read_objects },
+    TextFormat { format: Format::ContainerInspect, read: container::read_inspect },
+    TextFormat { format: Format::KubectlDescribe, read: kubernetes::read_describe },
+    TextFormat { format: Format::KubectlGet, read: kubernetes::read_table },
+    TextFormat { format: Format::ContainerTable, read: container::read_table },
+    TextFormat { format: Format::ContainerInformation, read: container::read_information },
+    TextFormat { format: Format::DeviceRules, read: container::read_device_rules },
+    TextFormat { format: Format::ContainerError, read: container::read_refusal },
+    TextFormat { format: Format::KubernetesLog, read: kubernetes::read_log },
     TextFormat { format: Format::KernelLog, read: kernel_log::read },
     TextFormat { format: Format::Top, read: host::top::read },
     TextFormat { format: Format::Htop, read: host::htop::read },

@@ -1,0 +1,315 @@
+//! Logs of what offers the cards of a node to a cluster (device plugins, the kubelet, the GPU operator), and sentences of
+//! schedulers in any log.
+
+use gpuwhy_model::reading::{Failure, Reading};
+use gpuwhy_model::scene::{LogLine, PluginEvent, PluginReport, ProgramFact, Scene};
+
+use super::event::{line, too_few_devices, waits};
+use super::picture::Picture;
+use super::reasons::{attempt, begin_of_sentence};
+use super::resources::card_kind;
+use crate::Format;
+use crate::paste::{Line, command_after_prompt};
+use crate::text::{Block, Context};
+
+/// A longer line is cut before it is looked at.
+const LINE_MAX: usize = 4000;
+
+/// A log whose first lines say nothing of cards is looked into so far.
+const LOOK_AHEAD: usize = 40;
+
+/// What a library that does not start says: words, and the code behind them.
+const LIBRARY_ERRORS: &[(&str, u32)] = &[
+    ("driver/library version mismatch", 18),
+    ("error_lib_rm_version_mismatch", 18),
+    ("error_driver_not_loaded", 9),
+    ("driver not loaded", 9),
+    ("error_no_permission", 4),
+    ("insufficient permissions", 4),
+    ("error_gpu_is_lost", 15),
+    ("gpu is lost", 15),
+    ("error_unknown", 999),
+    ("unknown error", 999),
+];
+
+/// What says that the library is not there at all.
+const NO_LIBRARY: &[&str] = &["could not load nvml", "error_library_not_found", "libnvidia-ml.so.1: cannot open"];
+
+/// The call that starts the library.
+const INIT: &str = "nvmlInit_v2";
+
+/// What a line says.
+#[derive(Debug, PartialEq)]
+enum Said {
+    Plugin(PluginReport),
+    /// The library does not start.
+    Library(Failure),
+    /// A pod cannot be placed.
+    Waits,
+    /// A container cannot be started.
+    NotStarted(ProgramFact),
+}
+
+/// Reads the log that begins with the first of these lines.
+pub(in crate::text) fn read(lines: &[Line<'_>], _: &Context<'_>) -> Option<Block> {
+    let first = lines.first()?.text.as_ref();
+    if said(first).is_none() {
+        let is_log = is_of_component(first);
+        let ahead = lines.iter().skip(1).take(LOOK_AHEAD).take_while(|line| is_of_component(&line.text));
+        if !is_log || !ahead.into_iter().any(|line| is_of_plugin(&line.text)) {
+            return None;
+        }
+    }
+    let mut picture = Picture::default();
+    let mut library = None;
+    let mut taken = 0;
+    let mut next = 0;
+    while let Some(line) = lines.get(next) {
+        let text = line.text.as_ref();
+        let number = length_of_sentence(&lines[next..]);
+        let whole = lines[next..next + number].iter().map(|line| line.text.trim()).collect::<Vec<_>>().join(" ");
+        match said(&whole) {
+            Some(said) => add(said, &whole, &mut picture, &mut library),
+            None if is_of_component(text) => {}
+            None => break,
+        }
+        next += number;
+        taken = next;
+    }
+    let mut scene = picture.scene(Format::KubernetesLog);
+    fill_library(library, &mut scene);
+    Some(Block { lines: taken.max(1), scene, remarks: Vec::new() })
+}
+
+fn add(said: Said, text: &str, picture: &mut Picture, library: &mut Option<Failure>) {
+    match said {
+        Said::Plugin(report) => picture.program.push(line(text, Some(ProgramFact::Plugin(report)))),
+        Said::NotStarted(fact) => picture.program.push(line(text, Some(fact))),
+        Said::Library(failure) => {
+            picture.program.push(LogLine { fact: None, ..line(text, None) });
+            *library = Some(failure);
+        }
+        Said::Waits => {
+            if let Some(begin) = begin_of_sentence(text) {
+                let id = named_pod(&text[..begin]).unwrap_or_default();
+                waits(picture.job(&id), attempt(&text[begin..]));
+            }
+        }
+    }
+}
+
+/// Says what the library answers where the log was written: inside the container of the plugin.
+fn fill_library(library: Option<Failure>, scene: &mut Scene) {
+    let Some(failure) = library else {
+        return;
+    };
+    scene.machine.driver.library = Reading::Failed(failure);
+    scene.machine.container = Reading::Known("kubernetes".to_owned());
+}
+
+/// Returns over how many lines a sentence about nodes goes that a narrow window broke.
+fn length_of_sentence(lines: &[Line<'_>]) -> usize {
+    let first = lines[0].text.as_ref();
+    let Some(begin) = begin_of_sentence(first).filter(|_| first.len() >= 60) else {
+        return 1;
+    };
+    let mut last = &first[begin..];
+    let mut number = 1;
+    while let Some(line) = lines.get(number).filter(|_| number < 8) {
+        let text = line.text.trim();
+        let is_rest = !last.trim_end().ends_with(['.', '"', '\''])
+            && !text.is_empty()
+            && command_after_prompt(text).is_none()
+            && !is_of_component(text)
+            && said(text).is_none()
+            && (text.starts_with(|first: char| first.is_ascii_lowercase() || first.is_ascii_digit() || "{(})".contains(first))
+                || text.starts_with("Insufficient") || text.starts_with("No preemption") || text.starts_with("Preemption") || text.starts_with("Pod"));
+        if !is_rest {
+            break;
+        }
+        last = text;
+        number += 1;
+    }
+    number
+}
+
+/// Returns what a line says, if it is about cards or places of pods.
+fn said(text: &str) -> Option<Said> {
+    let end = (0..=LINE_MAX.min(text.len())).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
+    let text = &text[..end];
+    // Most lines of most texts have none of these words.
+    const SIGNS: &[&str] = &[
+        "nhealthy", "XidCritical", "evice plugin", "evices found", "devices unavailable", "NVML", "healthy", "nodes are", "node is",
+        "odes are", "nvidia-container", "nvidia.com/", "event", "runtime", "CDI", "OCI",
+    ];
+    if !SIGNS.iter().any(|sign| text.contains(sign)) {
+        return None;
+    }
+    if let Some(report) = plugin(text) {
+        return Some(Said::Plugin(report));
+    }
+    if let Some(begin) = begin_of_sentence(text) {
+        return text[begin..].contains(':').then_some(Said::Waits);
+    }
+    if let Some(failure) = library(text) {
+        return Some(Said::Library(failure));
+    }
+    // Errors of the runtime alone are read elsewhere.
+    is_of_component(text).then(|| crate::text::container::obstacle_of(text)).flatten().map(Said::NotStarted)
+}
+
+/// Returns whether a line surely is of a device plugin or the kubelet about cards.
+fn is_of_plugin(text: &str) -> bool {
+    matches!(said(text), Some(Said::Plugin(_) | Said::Library(_) | Said::NotStarted(_)))
+}
+
+fn plugin(text: &str) -> Option<PluginReport> {
+    let lower = text.to_ascii_lowercase();
+    let report = |event| PluginReport { event, resource: resource(text), device: device(text), xid: None };
+    if let Some((_, rest)) = lower.split_once("xidcriticalerror: xid=") {
+        let xid = leading_number(rest)?;
+        let is_skipped = lower.contains("ignor") || lower.contains("skip");
+        let event = if is_skipped { PluginEvent::ErrorIgnored } else { PluginEvent::Error };
+        return Some(PluginReport { xid: Some(xid), ..report(event) });
+    }
+    // `Skipping event {Device:{Handle:0x…} EventType:8 EventData:13 …}`
+    let is_skipped = lower.contains("skipping event") || lower.contains("ignoring event") || lower.contains("xid event ignored");
+    if is_skipped {
+        let xid = lower.split_once("eventdata:").or_else(|| lower.split_once("xid")).and_then(|(_, rest)| leading_number(rest.trim_start_matches([':', '=', ' '])));
+        return xid.map(|xid| PluginReport { xid: Some(xid), ..report(PluginEvent::ErrorIgnored) });
+    }
+    if let Some(report) = too_few_devices(text) {
+        return Some(report);
+    }
+    let is_all = ["marking all devices as unhealthy", "all devices will go unhealthy", "mark all resources unhealthy"];
+    if is_all.iter().any(|words| lower.contains(words)) {
+        return Some(report(PluginEvent::AllUnhealthy));
+    }
+    let is_unhealthy = ["device marked unhealthy", "marking it as unhealthy", "marking it unhealthy", "marking device as unhealthy", "mark device unhealthy"];
+    let names_device = lower.contains("marking device ") && lower.contains(" as unhealthy");
+    if is_unhealthy.iter().any(|words| lower.contains(words)) || names_device {
+        return Some(report(PluginEvent::Unhealthy));
+    }
+    let is_healthy = ["device marked healthy", "marking device as healthy", "device recovered", "marking it as healthy", "mark device healthy"];
+    if is_healthy.iter().any(|words| lower.contains(words)) {
+        return Some(report(PluginEvent::Healthy));
+    }
+    let is_none = ["no devices found. waiting indefinitely", "no devices found, waiting indefinitely", "no gpu devices found", "no supported devices found"];
+    if is_none.iter().any(|words| lower.contains(words)) {
+        return Some(report(PluginEvent::NoDevices));
+    }
+    let is_registered = ["registered device plugin", "got registration request from device plugin"];
+    if is_registered.iter().any(|words| lower.contains(words)) && (resource(text).is_some() || !names_a_resource(text)) {
+        return Some(report(PluginEvent::Registered));
+    }
+    let is_gone = ["listandwatch ended unexpectedly for device plugin", "endpoint became unhealthy", "device plugin for resource", "plugin not registered"];
+    let is_about_cards = resource(text).is_some_and(|name| card_kind(&name).is_some());
+    (is_about_cards && is_gone.iter().any(|words| lower.contains(words))).then(|| report(PluginEvent::Withdrawn))
+}
+
+/// Returns the failure of a library that does not start.
+fn library(text: &str) -> Option<Failure> {
+    let lower = text.to_ascii_lowercase();
+    let is_about_init = ["failed to initialize nvml", "nvml init failed", "failed to start nvml", "detected non-nvml platform", "error initializing nvml"];
+    let place = is_about_init.iter().find_map(|words| lower.find(words))?;
+    // Alone at the begin of a line it is what nvidia-smi says.
+    let is_of_component = place > 0 || lower.starts_with("detected non-nvml platform") || lower.starts_with("nvml init failed");
+    is_of_component.then_some(())?;
+    if NO_LIBRARY.iter().any(|words| lower.contains(words)) {
+        return Some(Failure::LibraryNotLoaded { error: "libnvidia-ml.so.1".to_owned() });
+    }
+    let (_, code) = LIBRARY_ERRORS.iter().find(|(words, _)| lower[place..].contains(words))?;
+    Some(Failure::Nvml { call: INIT.to_owned(), code: *code })
+}
+
+fn leading_number(text: &str) -> Option<u32> {
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    text[..digits].parse().ok()
+}
+
+/// Returns the name under which cards are offered, where the line has one.
+fn resource(text: &str) -> Option<String> {
+    let ends = |character: char| !(character.is_ascii_alphanumeric() || "-_./".contains(character));
+    text.split(ends).map(|word| word.trim_matches('.')).find(|word| word.contains(".com/") && card_kind(word).is_some()).map(str::to_owned)
+}
+
+/// Returns whether a line names anything that is offered: `vendor.com/nic`.
+fn names_a_resource(text: &str) -> bool {
+    let ends = |character: char| !(character.is_ascii_alphanumeric() || "-_./".contains(character));
+    text.split(ends).any(|word| word.split_once('/').is_some_and(|(owner, name)| owner.contains('.') && !owner.starts_with('.') && !name.is_empty()))
+}
+
+/// Returns the card that a line names: `GPU-…`, `MIG-…`.
+fn device(text: &str) -> Option<String> {
+    let ends = |character: char| !(character.is_ascii_alphanumeric() || "-/_:".contains(character));
+    let mut words = text.split(ends).map(|word| word.trim_end_matches(':'));
+    words.find(|word| (word.starts_with("GPU-") || word.starts_with("MIG-")) && word.len() > 8).map(str::to_owned)
+}
+
+/// Returns the pod that a line names before its sentence: `pod="ns/name"`, `pod: ns/name`.
+fn named_pod(text: &str) -> Option<String> {
+    let (_, rest) = text.rsplit_once("pod=").or_else(|| text.rsplit_once("pod: ")).or_else(|| text.rsplit_once("pod/"))?;
+    let rest = rest.trim_start_matches(['"', ' ']);
+    let end = rest.find(|character: char| !(character.is_ascii_alphanumeric() || "-./".contains(character))).unwrap_or(rest.len());
+    (end > 0).then(|| rest[..end].trim_end_matches('.').to_owned())
+}
+
+/// Returns whether a line has the form in which parts of Kubernetes log: `I0805 12:00:00.000000 1 file.go:7] …`,
+/// `2026/11/30 20:00:00 …`, `time="…" level=… msg="…"`, `{"level":"info","ts":…}`.
+fn is_of_component(text: &str) -> bool {
+    let text = text.trim_start();
+    // The name of a pod stands before, where logs of several are shown.
+    let text = text.strip_prefix('[').and_then(|rest| rest.split_once("] ")).filter(|(name, _)| name.starts_with("pod/")).map_or(text, |(_, rest)| rest);
+    let bytes = text.as_bytes();
+    let is_digits = |range: std::ops::Range<usize>| bytes.get(range).is_some_and(|part| part.iter().all(u8::is_ascii_digit));
+    let is_klog = matches!(bytes.first(), Some(b'I' | b'W' | b'E' | b'F')) && is_digits(1..5) && bytes.get(5) == Some(&b' ') && text.contains(".go:");
+    let is_go = is_digits(0..4) && bytes.get(4) == Some(&b'/') && is_digits(5..7) && bytes.get(7) == Some(&b'/') && is_digits(8..10) && bytes.get(13) == Some(&b':');
+    let is_logrus = text.starts_with("time=\"") && text.contains("level=");
+    let is_zap = text.starts_with("{\"level\":\"") && text.contains("\"ts\":");
+    let is_of_journal = (text.contains(" kubelet[") || text.contains(" containerd[") || text.contains(" dockerd[") || text.contains(" crio["))
+        && bytes.len() > 20
+        && text.contains("]: ");
+    is_klog || is_go || is_logrus || is_zap || is_of_journal
+}
+
+#[cfg(test)]
+mod tests {
+    use gpuwhy_model::scene::PluginEvent;
+
+    use super::{is_of_component, plugin};
+
+    #[test]
+    fn device_plugins_say_what_they_do_with_cards() {
+        let card = "GPU-11111111-2222-3333-4444-555555555555";
+        for (text, event, xid, names_card) in [
+            (format!("2024/08/10 19:09:42 XidCriticalError: Xid=69 on Device={card}, the device will go unhealthy."), PluginEvent::Error, Some(69), true),
+            (format!("I0810 19:09:42.000000       1 health.go:171] XidCriticalError: Xid=94 on Device={card}; marking device as unhealthy."), PluginEvent::Error, Some(94), true),
+            (format!("2024/08/10 19:09:42 'nvidia.com/gpu' device marked unhealthy: {card}"), PluginEvent::Unhealthy, None, true),
+            ("I0810 19:09:42.000000       1 health.go:131] Skipping event {Device:{Handle:0x7f} EventType:8 EventData:13 GpuInstanceId:4}".to_owned(), PluginEvent::ErrorIgnored, Some(13), false),
+            ("I0810 19:09:42.000000 1 health.go:120] Error waiting for event: Unknown Error; Marking all devices as unhealthy".to_owned(), PluginEvent::AllUnhealthy, None, false),
+            ("I0810 19:09:42.000000 1 main.go:311] No devices found. Waiting indefinitely.".to_owned(), PluginEvent::NoDevices, None, false),
+            ("2024/08/10 19:10:42 Registered device plugin for 'nvidia.com/gpu' with Kubelet".to_owned(), PluginEvent::Registered, None, false),
+            ("E0810 19:09:42.1 99 manager.go:400] Allocate failed due to requested number of devices unavailable for nvidia.com/gpu. Requested: 1, Available: 0, which is unexpected".to_owned(), PluginEvent::TooFew, None, false),
+            ("E0810 19:09:42.1 99 endpoint.go:114] listAndWatch ended unexpectedly for device plugin nvidia.com/gpu with error rpc error".to_owned(), PluginEvent::Withdrawn, None, false),
+        ] {
+            let report = plugin(&text).unwrap_or_else(|| panic!("{text}"));
+            assert_eq!((report.event, report.xid, report.device.is_some()), (event, xid, names_card), "{text}");
+        }
+        for text in ["Registered device plugin for 'vendor.com/nic' with Kubelet", "all is healthy", "no devices found"] {
+            assert_eq!(plugin(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn forms_of_logs_are_known() {
+        for text in [
+            "I0805 12:00:00.000000       1 main.go:7] Starting",
+            "2026/11/30 20:00:00 Loading NVML",
+            "time=\"2026-11-30T20:00:00Z\" level=info msg=\"x\"",
+            "Nov 30 20:00:00 n1 kubelet[99]: E1130 x",
+        ] {
+            assert!(is_of_component(text), "{text}");
+        }
+        assert!(!is_of_component("INFO 11-30 10:00:00 core.py:3] x") && !is_of_component("E1130 10:00:00.1 7 cuda.cc:8] x"));
+    }
+}
