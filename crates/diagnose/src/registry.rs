@@ -4,7 +4,7 @@ use gpuwhy_model::cause::Cause;
 
 use crate::rule::Rule;
 use crate::rules::{
-    answers, communication, compute, container, hardware, heat, link, memory, program, software, starvation,
+    answers, communication, compute, container, hardware, heat, link, memory, program, software, starvation, waiting,
 };
 
 /// Every rule, in the order in which they run.
@@ -63,6 +63,10 @@ pub static REGISTRY: &[&Rule] = &[
     &starvation::shm_too_small::RULE,
     &starvation::batch_too_small::RULE,
     &program::app_error::RULE,
+    &waiting::scheduler_pending::RULE,
+    &waiting::node_unavailable::RULE,
+    &waiting::queue_congested::RULE,
+    &waiting::inference_overload::RULE,
     &answers::nothing_wrong::RULE,
     &answers::undetermined::RULE,
 ];

@@ -41,7 +41,9 @@ fn cut_anywhere_nothing_is_invented() {
         for line in facts(&LOG[..end]) {
             let Some(ProgramFact::OutOfCardMemory(memory)) = line.fact else { continue };
             // A number that is cut is shorter, never another one.
-            for (bytes, most) in [(memory.total, 24 << 30), (memory.requested, 2 << 30), (memory.this_process, 20992 << 20)] {
+            for (bytes, most) in
+                [(memory.total, 24 << 30), (memory.requested, 2 << 30), (memory.this_process, 20992 << 20)]
+            {
                 assert!(bytes.is_none_or(|bytes| bytes.0 <= most), "{end}: {bytes:?}");
             }
         }
@@ -113,7 +115,8 @@ fn figures_of_incidents_are_read() {
         [Some(216), Some(8110), Some(69), Some(24), Some(86)]
     );
     let vllm = memory("A-13-vllm-prompt-logprobs-oom/traceback.txt");
-    let others: Vec<(u32, u64)> = vllm.others.iter().map(|other| (other.pid.0, other.bytes.0 >> 20)).collect();
+    let others: Vec<(u32, u64)> =
+        vllm.others.iter().map(|other| (other.pid.0, other.bytes.0 >> 20)).collect();
     assert_eq!(others, [(29_153, 248), (162_529, 248), (162_519, 20_766)]);
 }
 
@@ -134,10 +137,17 @@ fn words_of_incidents_are_understood() {
         ("A-53-3090-xid154-no-devices/traceback.txt", 719),
         ("A-57-sram-uncorrectable-volatile-1-aggregate-5/error.txt", 214),
     ] {
-        assert!(matches!(fact(file), ProgramFact::Cuda(error) if error.code == code), "{file}: {:?}", fact(file));
+        assert!(
+            matches!(fact(file), ProgramFact::Cuda(error) if error.code == code),
+            "{file}: {:?}",
+            fact(file)
+        );
     }
     let lines = of_incident(&folder, "B-06-ecc-then-oom-same-node/job1.log");
-    assert!(lines.iter().any(|line| matches!(&line.fact, Some(ProgramFact::Cuda(error)) if error.code == 214)), "{lines:?}");
+    assert!(
+        lines.iter().any(|line| matches!(&line.fact, Some(ProgramFact::Cuda(error)) if error.code == 214)),
+        "{lines:?}"
+    );
     let lines = of_incident(&folder, "B-06-ecc-then-oom-same-node/job2.log");
     assert!(lines.iter().any(|line| matches!(line.fact, Some(ProgramFact::OutOfCardMemory(_)))), "{lines:?}");
     let lines = of_incident(&folder, "B-38-ib-device-not-usable-in-docker/nccl.log");
@@ -158,18 +168,29 @@ fn words_of_incidents_are_understood() {
         ProgramFact::ProcessEnd(end) if end.signal == Some(9) && end.is_loader
     ));
     let lines = of_incident(&folder, "B-62-shm-error-but-94g-free/error.log");
-    assert!(lines.iter().any(|line| matches!(&line.fact, Some(ProgramFact::ProcessEnd(end)) if end.signal == Some(7))), "{lines:?}");
+    assert!(
+        lines
+            .iter()
+            .any(|line| matches!(&line.fact, Some(ProgramFact::ProcessEnd(end)) if end.signal == Some(7))),
+        "{lines:?}"
+    );
     let lines = of_incident(&folder, "B-31-page-cache-ends-after-100-steps/train.log");
     let Some(ProgramFact::Step(step)) = &lines[5].fact else { panic!("{lines:?}") };
     assert_eq!((step.took, step.waited_for_data), (Some(Seconds(8.719)), Some(Seconds(8.597))));
     let lines = of_incident(&folder, "B-29-vllm-kv-preempt-swap-98-pending/vllm.log");
     let Some(ProgramFact::ServerState(state)) = &lines[0].fact else { panic!("{lines:?}") };
     assert_eq!((state.running, state.waiting, state.cache_percent), (Some(2), Some(98), Some(73.8)));
-    assert!(lines.iter().any(|line| matches!(&line.fact, Some(ProgramFact::ServerState(state)) if state.is_preempted)));
+    assert!(
+        lines
+            .iter()
+            .any(|line| matches!(&line.fact, Some(ProgramFact::ServerState(state)) if state.is_preempted))
+    );
     for file in ["B-03-straggler-gpu-384-training/train.log", "B-32-mxnet-800-to-108-samples/train.log"] {
         assert!(matches!(fact(file), ProgramFact::Step(_)), "{file}");
     }
     assert!(matches!(fact("B-59-gcs-stream-resets/train.log"), ProgramFact::InputBrokeOff));
     let lines = of_incident(&folder, "A-16-one-segment-pinned-by-small-blocks/memory-summary.txt");
-    assert!(matches!(&lines[0].fact, Some(ProgramFact::AllocatorState(state)) if state.allocated == Some(Bytes::from_mebibytes(1062))));
+    assert!(
+        matches!(&lines[0].fact, Some(ProgramFact::AllocatorState(state)) if state.allocated == Some(Bytes::from_mebibytes(1062)))
+    );
 }

@@ -42,12 +42,17 @@ mod tests {
     #[test]
     fn every_row_is_read() {
         assert_eq!(architectures().len(), 14);
-        assert!(architectures().iter().all(|fact| !fact.capabilities.is_empty() && !fact.first_cuda.is_empty()));
+        assert!(
+            architectures().iter().all(|fact| !fact.capabilities.is_empty() && !fact.first_cuda.is_empty())
+        );
     }
 
     #[test]
     fn capabilities_find_their_architecture() {
-        let named = |capability| architecture(capability).map(|fact| (fact.name.as_str(), fact.first_cuda.as_str(), fact.last_cuda.as_str()));
+        let named = |capability| {
+            architecture(capability)
+                .map(|fact| (fact.name.as_str(), fact.first_cuda.as_str(), fact.last_cuda.as_str()))
+        };
         assert_eq!(named("12.0"), Some(("Blackwell", "12.8", "")));
         assert_eq!(named("7.0"), Some(("Volta", "9.0", "12.9")));
         assert_eq!(named("4.0"), None);

@@ -92,8 +92,10 @@ fn table() -> &'static [Row] {
         facts
             .into_iter()
             .map(|fact| {
-                let texts =
-                    [&fact.text, &fact.older_text].into_iter().filter_map(|text| Phrase::parse(text)).collect();
+                let texts = [&fact.text, &fact.older_text]
+                    .into_iter()
+                    .filter_map(|text| Phrase::parse(text))
+                    .collect();
                 Row { fact, texts }
             })
             .collect()
@@ -162,9 +164,13 @@ mod tests {
 
     #[test]
     fn words_tell_the_code() {
-        let code = |text: &str, cuda: bool| cuda_error_in_words(&Squeezed::of(text), cuda).map(|fact| fact.code);
+        let code =
+            |text: &str, cuda: bool| cuda_error_in_words(&Squeezed::of(text), cuda).map(|fact| fact.code);
         assert_eq!(code("CUDA error: all CUDA-capable devices are busy or unavailable", false), Some(46));
-        assert_eq!(code("Error 804: forward compatibility was attempted on non supported HW", false), Some(804));
+        assert_eq!(
+            code("Error 804: forward compatibility was attempted on non supported HW", false),
+            Some(804)
+        );
         assert_eq!(code("CUDA failure: operation not permitted when stream is capturing", true), Some(900));
         assert_eq!(code("mount: operation not permitted", false), None);
         assert_eq!(code("CUDA error: operation not permitted", true), Some(800));

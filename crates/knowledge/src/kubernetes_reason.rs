@@ -42,7 +42,10 @@ mod tests {
         assert!(table().len() > 140);
         for (place, (words, fact)) in table().iter().enumerate() {
             assert_eq!(*words, words.to_ascii_lowercase());
-            assert!(!fact.sources.is_empty() && fact.sources.iter().all(|key| source(key).is_some()), "{words}");
+            assert!(
+                !fact.sources.is_empty() && fact.sources.iter().all(|key| source(key).is_some()),
+                "{words}"
+            );
             let hides = table()[..place].iter().find(|(earlier, _)| words.contains(earlier.as_str()));
             assert!(hides.is_none(), "`{words}` stands behind {hides:?}");
         }
@@ -55,13 +58,22 @@ mod tests {
         assert_eq!(class("Insufficient nvidia.com/gpu"), Some((WaitClass::Capacity, cards)));
         assert_eq!(class("Insufficient nvidia.com/mig-1g.5gb"), Some((WaitClass::Capacity, cards)));
         assert_eq!(class("Insufficient memory"), Some((WaitClass::Capacity, Some(LimitedResource::Memory))));
-        assert_eq!(class("Insufficient rdma/hca"), Some((WaitClass::Capacity, Some(LimitedResource::Unknown))));
+        assert_eq!(
+            class("Insufficient rdma/hca"),
+            Some((WaitClass::Capacity, Some(LimitedResource::Unknown)))
+        );
         assert_eq!(
             class("node(s) had untolerated taint {node.kubernetes.io/unschedulable: }"),
             Some((WaitClass::Nodes, None))
         );
-        assert_eq!(class("node(s) had untolerated taint {nvidia.com/gpu: present}"), Some((WaitClass::Policy, None)));
-        assert_eq!(class("node(s) didn\u{2019}t match Pod\u{2019}s node affinity/selector"), Some((WaitClass::Request, None)));
+        assert_eq!(
+            class("node(s) had untolerated taint {nvidia.com/gpu: present}"),
+            Some((WaitClass::Policy, None))
+        );
+        assert_eq!(
+            class("node(s) didn\u{2019}t match Pod\u{2019}s node affinity/selector"),
+            Some((WaitClass::Request, None))
+        );
         assert_eq!(
             class("insufficient quota for nvidia.com/gpu in flavor b, request > maximum capacity (8 > 0)"),
             Some((WaitClass::TooLarge, cards))

@@ -98,7 +98,8 @@ struct Table {
 fn table() -> &'static Table {
     static TABLE: OnceLock<Table> = OnceLock::new();
     TABLE.get_or_init(|| {
-        toml::from_str(include_str!("../data/memory_texts.toml")).expect("the built-in texts are read by a test")
+        toml::from_str(include_str!("../data/memory_texts.toml"))
+            .expect("the built-in texts are read by a test")
     })
 }
 
@@ -182,9 +183,8 @@ mod tests {
         };
         let message = Squeezed::of(text);
         let wording = memory_text(&message).unwrap_or_else(|| panic!("{text}"));
-        let all = [
-            Card, Requested, Total, Free, Allocated, Private, Unallocated, Reserved, Allowed, ThisProcess,
-        ];
+        let all =
+            [Card, Requested, Total, Free, Allocated, Private, Unallocated, Reserved, Allowed, ThisProcess];
         let known = all.into_iter().filter_map(|figure| Some((figure, wording.figure(figure, &message)?)));
         (&wording.id, known.collect())
     }
@@ -325,7 +325,9 @@ mod tests {
         assert_eq!(server.free(&message), Some(10752 * MIB));
         assert_eq!(server.total(&message), Some(40 << 30));
         assert_eq!(server.wanted(&message), Some(36 << 30));
-        let message = Squeezed::of("(8.00 GiB KV cache is needed, which is larger than the available KV cache memory (2.00 GiB)");
+        let message = Squeezed::of(
+            "(8.00 GiB KV cache is needed, which is larger than the available KV cache memory (2.00 GiB)",
+        );
         let server = server_text(&message).unwrap();
         assert_eq!((server.wanted_for, server.wanted(&message)), (Wanted::Cache, Some(8 << 30)));
     }

@@ -241,7 +241,11 @@ pub fn size_in_bytes(value: &str) -> Option<u64> {
         return number.parse().ok();
     }
     let bytes = number.parse::<f64>().ok()? * 1024_f64.powi(i32::try_from(power).ok()?);
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked against the largest")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "checked against the largest"
+    )]
     (bytes.is_finite() && bytes < u64::MAX as f64).then_some(bytes.round() as u64)
 }
 

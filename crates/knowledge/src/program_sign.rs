@@ -91,7 +91,8 @@ struct Table {
 fn signs() -> &'static [Sign] {
     static TABLE: OnceLock<Table> = OnceLock::new();
     let table = TABLE.get_or_init(|| {
-        toml::from_str(include_str!("../data/program_signs.toml")).expect("the built-in signs are read by a test")
+        toml::from_str(include_str!("../data/program_signs.toml"))
+            .expect("the built-in signs are read by a test")
     });
     &table.sign
 }

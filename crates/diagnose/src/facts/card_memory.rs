@@ -172,7 +172,8 @@ mod tests {
         ] {
             assert_eq!(shortage(&memory), expected, "{what}");
         }
-        let limited = OutOfCardMemory { allowed: mebibytes(8_000), ..message(2_000, 24_000, 9_000, 7_000, 0) };
+        let limited =
+            OutOfCardMemory { allowed: mebibytes(8_000), ..message(2_000, 24_000, 9_000, 7_000, 0) };
         assert_eq!(shortage(&limited), Shortage::OwnLimit);
     }
 

@@ -3,6 +3,7 @@
 pub(crate) mod card_memory;
 pub(crate) mod cards;
 pub(crate) mod claims;
+pub(crate) mod cluster;
 pub(crate) mod culprit;
 pub(crate) mod effort;
 pub(crate) mod exchange;
@@ -16,7 +17,10 @@ pub(crate) mod names;
 pub(crate) mod peers;
 pub(crate) mod program;
 pub(crate) mod run;
+pub(crate) mod serving;
+pub(crate) mod stacks;
 pub(crate) mod team;
+pub(crate) mod traces;
 pub(crate) mod traffic;
 pub(crate) mod unexplained;
 pub(crate) mod versions;

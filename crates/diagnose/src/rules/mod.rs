@@ -11,3 +11,4 @@ pub(crate) mod memory;
 pub(crate) mod program;
 pub(crate) mod software;
 pub(crate) mod starvation;
+pub(crate) mod waiting;

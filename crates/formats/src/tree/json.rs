@@ -26,6 +26,32 @@ pub(crate) fn json(text: &str) -> Read {
     Read { tree, bytes: reader.place, is_whole: false }
 }
 
+/// Returns over how many lines a value goes that the first of them begins: to its closing bracket, or to the last line.
+pub(crate) fn lines_of_json<'line>(lines: impl Iterator<Item = &'line str>) -> usize {
+    let mut depth = 0_usize;
+    let (mut is_quoted, mut is_escaped) = (false, false);
+    let mut number = 0;
+    for line in lines {
+        number += 1;
+        for byte in line.bytes() {
+            match byte {
+                _ if is_escaped => is_escaped = false,
+                b'\\' if is_quoted => is_escaped = true,
+                b'"' => is_quoted = !is_quoted,
+                b'{' | b'[' if !is_quoted => depth += 1,
+                b'}' | b']' if !is_quoted => {
+                    depth = depth.saturating_sub(1);
+                    if depth == 0 {
+                        return number;
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+    number
+}
+
 struct Reader<'text> {
     text: &'text str,
     place: usize,
@@ -193,7 +219,7 @@ fn escaped(characters: &mut std::str::CharIndices<'_>) -> Option<char> {
 #[cfg(test)]
 mod tests {
     use super::super::Tree;
-    use super::json;
+    use super::{json, lines_of_json};
 
     fn text(text: &str) -> Tree {
         Tree::Text(text.to_owned())
@@ -203,7 +229,10 @@ mod tests {
     fn whole_documents_are_read() {
         let read = json(r#"{"a": {"b": [1, -2.5e3, true, null, "x\"\u00e9\n"]}, "c": ""} and more"#);
         assert!(read.is_whole);
-        assert_eq!(&r#"{"a": {"b": [1, -2.5e3, true, null, "x\"\u00e9\n"]}, "c": ""} and more"#[read.bytes..], " and more");
+        assert_eq!(
+            &r#"{"a": {"b": [1, -2.5e3, true, null, "x\"\u00e9\n"]}, "c": ""} and more"#[read.bytes..],
+            " and more"
+        );
         let values = [text("1"), text("-2.5e3"), text("true"), Tree::Nothing, text("x\"é\n")];
         assert_eq!(read.tree.at(&["a", "b"]).list(), values);
         assert_eq!(read.tree.get("c").text(), None);
@@ -227,6 +256,14 @@ mod tests {
         assert_eq!((read.tree.get("d").text(), &lines[read.bytes..]), (Some("x"), "\nbash$ "));
         assert_eq!(json("hello").tree, Tree::Nothing);
         assert_eq!(json("\"hello\" said").bytes, 0);
+    }
+
+    #[test]
+    fn the_end_of_a_value_is_found() {
+        let lines = ["{\"a\": \"}\\\"\",", " \"b\": [", "]", "}", "more"];
+        assert_eq!(lines_of_json(lines.into_iter()), 4);
+        assert_eq!(lines_of_json(["[{", "}"].into_iter()), 2);
+        assert_eq!(lines_of_json(["}", "}"].into_iter()), 1);
     }
 
     #[test]

@@ -5,8 +5,9 @@
 
 mod json;
 mod yaml;
+mod yaml_words;
 
-pub(crate) use json::json;
+pub(crate) use json::{json, lines_of_json};
 pub(crate) use yaml::yaml;
 
 /// What lies deeper is left out.

@@ -1,9 +1,10 @@
 //! The part of YAML that tools write: maps and rows by indentation, quoted, folded and block texts, small flow values.
 
-use super::{DEPTH_MAX, Tree, json::json};
-
-/// A row of `key:` is no longer.
-const KEY_MAX: usize = 300;
+use super::json::json;
+use super::yaml_words::{
+    is_head_of_block, key_and_value, plain_flow, unquoted, without_comment, without_tag,
+};
+use super::{DEPTH_MAX, Tree};
 
 /// Reads lines of YAML; several documents and parts of documents become one value: maps are joined, and documents that
 /// have a kind of their own stand in a row.
@@ -225,99 +226,6 @@ fn is_entry_of_row(text: &str) -> bool {
     text == "-" || text.starts_with("- ")
 }
 
-/// Returns whether a text opens a block text: `|`, `>-`, `|2+`.
-fn is_head_of_block(text: &str) -> bool {
-    without_comment(text)[1..].bytes().all(|byte| b"+-0123456789".contains(&byte))
-}
-
-/// Splits `key: value`; a key may be quoted, and may itself hold colons (`k:{"type":"Ready"}:`).
-pub(super) fn key_and_value(text: &str) -> Option<(String, &str)> {
-    if let Some(quote) = text.chars().next().filter(|first| "\"'".contains(*first)) {
-        let end = text[1..].find(quote)? + 1;
-        let value = text[end + 1..].strip_prefix(':')?;
-        return (value.is_empty() || value.starts_with(' ')).then(|| (text[1..end].to_owned(), value.trim()));
-    }
-    let (key, value) = match text.split_once(": ") {
-        Some((key, value)) => (key, without_comment_alone(value.trim())),
-        None => (text.strip_suffix(':')?, ""),
-    };
-    let is_key = !key.is_empty()
-        && key.len() <= KEY_MAX
-        && !key.starts_with(['{', '[', '|', '>', '@', '%', '&', '!'])
-        && !key.contains(['\t']);
-    is_key.then(|| (key.trim_end().to_owned(), value))
-}
-
-/// Drops a value that is nothing but a comment.
-fn without_comment_alone(value: &str) -> &str {
-    if value.starts_with('#') { "" } else { value }
-}
-
-fn without_comment(text: &str) -> &str {
-    text.split_once(" #").map_or(text, |(text, _)| text.trim_end())
-}
-
-/// Drops a type or a mark before a value.
-fn without_tag(text: &str) -> &str {
-    let mut rest = text;
-    while rest.starts_with(['!', '&']) {
-        let Some((_, behind)) = rest.split_once(' ') else {
-            return "";
-        };
-        rest = behind.trim_start();
-    }
-    rest
-}
-
-/// Returns the text up to the closing quote, if it is there.
-fn unquoted(text: &str, quote: char) -> Option<String> {
-    let mut plain = String::with_capacity(text.len());
-    let mut characters = text.chars().peekable();
-    while let Some(character) = characters.next() {
-        if character == quote {
-            if quote == '\'' && characters.next_if_eq(&'\'').is_some() {
-                plain.push('\'');
-                continue;
-            }
-            return Some(plain);
-        }
-        if character != '\\' || quote == '\'' {
-            plain.push(character);
-            continue;
-        }
-        match characters.next() {
-            Some('n') => plain.push('\n'),
-            Some('t') => plain.push('\t'),
-            Some('u') => {
-                let code: String = characters.by_ref().take(4).collect();
-                plain.push(u32::from_str_radix(&code, 16).ok().and_then(char::from_u32).unwrap_or('\u{fffd}'));
-            }
-            Some(other) => plain.push(other),
-            None => return None,
-        }
-    }
-    None
-}
-
-/// Reads `{a: b, c: d}` and `[a, b]` of plain words, one level deep.
-fn plain_flow(text: &str) -> Option<Tree> {
-    let text = without_comment(text);
-    let word = |text: &str| text.trim().trim_matches(['"', '\'']).to_owned();
-    if let Some(inside) = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')) {
-        let words = inside.split(',').map(word).filter(|word| !word.is_empty());
-        return Some(Tree::List(words.map(Tree::Text).collect()));
-    }
-    let inside = text.strip_prefix('{')?.strip_suffix('}')?;
-    if inside.contains(['{', '[']) {
-        return None;
-    }
-    let entries = inside.split(',').filter(|entry| !entry.trim().is_empty());
-    let entries: Option<Vec<(String, Tree)>> = entries
-        .map(|entry| entry.split_once(':').map(|(key, value)| (word(key), Tree::Text(word(value)))))
-        .collect();
-    Some(Tree::Map(entries?))
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::Tree;
@@ -355,7 +263,9 @@ mod tests {
 
     #[test]
     fn parts_are_joined() {
-        let tree = read("    resources:\n      limits:\n        nvidia.com/gpu: \"1\"\n    restartCount: 0\n  qosClass: Burstable\n");
+        let tree = read(
+            "    resources:\n      limits:\n        nvidia.com/gpu: \"1\"\n    restartCount: 0\n  qosClass: Burstable\n",
+        );
         assert_eq!(tree.at(&["resources", "limits", "nvidia.com/gpu"]).whole(), Some(1));
         assert_eq!(tree.get("qosClass").text(), Some("Burstable"));
     }
@@ -373,7 +283,9 @@ mod tests {
 
     #[test]
     fn odd_keys_and_marks() {
-        let tree = read("f:status:\n  k:{\"type\":\"Ready\"}:\n    .: {}\n\"quoted: key\": v # note\nalias: *x\ntagged: !!str 5\nopen: 'never closed\nnext: 1\n");
+        let tree = read(
+            "f:status:\n  k:{\"type\":\"Ready\"}:\n    .: {}\n\"quoted: key\": v # note\nalias: *x\ntagged: !!str 5\nopen: 'never closed\nnext: 1\n",
+        );
         assert_eq!(tree.at(&["f:status", "k:{\"type\":\"Ready\"}", "."]), &Tree::Map(Vec::new()));
         assert_eq!(tree.get("quoted: key").text(), Some("v"));
         assert_eq!((tree.get("alias"), tree.get("tagged").whole()), (&Tree::Nothing, Some(5)));

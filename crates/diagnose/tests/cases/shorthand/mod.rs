@@ -1,6 +1,7 @@
 //! A scene in few words. What a case does not mention is healthy and was seen; `unseen` takes sights away.
 
 mod card;
+mod cluster;
 mod health;
 mod host;
 mod parts;
@@ -15,11 +16,12 @@ use gpuwhy_model::reading::{Access, Failure, Reading};
 use gpuwhy_model::sample::{
     DeviceHolder, KernelFact, KernelLine, MountPoint, PciDevice, Service, StuckCall, Viewer, XidEvent,
 };
-use gpuwhy_model::scene::{LogLine, Provenance, Scene, SourceKind, Window};
+use gpuwhy_model::scene::{LogLine, Profile, Provenance, Scene, Serving, SourceKind, Stack, Trace, Window};
 use gpuwhy_model::units::Share;
 use serde::Deserialize;
 
 use card::CardFile;
+use cluster::{JobFile, LimitFile, NodeFile, QueueFile};
 use host::HostFile;
 use parts::{NetworkFile, interface};
 use process::{CgroupFile, LoaderFile, ProcessFile, cgroup, workloads};
@@ -56,6 +58,22 @@ pub(crate) struct SceneFile {
     network: BTreeMap<String, NetworkFile>,
     /// What programs said.
     program: Vec<LogLine>,
+    /// Jobs of a scheduler by id; one that begins with `-` has none.
+    job: BTreeMap<String, JobFile>,
+    /// Nodes of its cluster by name; one that begins with `-` has none.
+    node: BTreeMap<String, NodeFile>,
+    /// Its queues by name.
+    queue: BTreeMap<String, QueueFile>,
+    /// Limits of what jobs may use.
+    limit: Vec<LimitFile>,
+    /// Model servers, as the scene has them.
+    serving: Vec<Serving>,
+    /// Where threads stood.
+    stacks: Vec<Stack>,
+    /// Where the time of programs went.
+    profiles: Vec<Profile>,
+    /// What traces show.
+    traces: Vec<Trace>,
 }
 
 impl Default for SceneFile {
@@ -80,6 +98,14 @@ impl Default for SceneFile {
             host: HostFile::default(),
             network: BTreeMap::new(),
             program: Vec::new(),
+            job: BTreeMap::new(),
+            node: BTreeMap::new(),
+            queue: BTreeMap::new(),
+            limit: Vec::new(),
+            serving: Vec::new(),
+            stacks: Vec::new(),
+            profiles: Vec::new(),
+            traces: Vec::new(),
         }
     }
 }
@@ -161,6 +187,10 @@ impl SceneFile {
             ..Scene::default()
         };
         scene.program.clone_from(&self.program);
+        scene.serving.clone_from(&self.serving);
+        scene.stacks.clone_from(&self.stacks);
+        scene.profiles.clone_from(&self.profiles);
+        scene.traces.clone_from(&self.traces);
         self.fill_machine(&mut scene);
         scene.cards = self.card.iter().map(|(index, card)| self.card(*index, card, &processes)).collect();
         let is_seen = |file: &ProcessFile| !file.unseen.iter().any(|what| what == "process");
@@ -171,6 +201,11 @@ impl SceneFile {
             .map(|(pid, file)| self.process(*pid, file, samples))
             .collect();
         scene.cgroups = self.cgroup.iter().map(|(path, file)| cgroup(path, file)).collect();
+        scene.jobs = self.job.iter().map(|(id, file)| cluster::job(id, file)).collect();
+        scene.cluster = self.node.iter().map(|(name, file)| cluster::node(name, file)).collect();
+        scene.queues = self.queue.iter().map(|(name, file)| cluster::queue(name, file)).collect();
+        let of_queues = self.queue.iter().filter_map(|(name, file)| cluster::limit_of_queue(name, file));
+        scene.quotas = self.limit.iter().map(cluster::quota).chain(of_queues).collect();
         if self.source == SourceKind::Text {
             scene.processes = Vec::new();
             scene.workloads = Vec::new();

@@ -11,7 +11,8 @@ use crate::text::{Block, Context};
 /// Reads the list that begins with the first of these lines.
 pub(in crate::text) fn read(lines: &[Line<'_>], _: &Context<'_>) -> Option<Block> {
     let first = lines.first()?.text.as_ref();
-    let is_cut = is_gap(first) && lines.get(1).is_some_and(|line| rule(&line.text).is_some_and(|(_, around)| around.is_empty()));
+    let is_cut = is_gap(first)
+        && lines.get(1).is_some_and(|line| rule(&line.text).is_some_and(|(_, around)| around.is_empty()));
     if !is_cut && rule(first).is_none() {
         return None;
     }
@@ -58,7 +59,8 @@ fn rule(text: &str) -> Option<(&str, &str)> {
         let mut words = text[begin..].split([' ', ',']).filter(|word| !word.is_empty());
         let (kind, numbers, rights) = (words.next()?, words.next()?, words.next()?);
         let (major, minor) = numbers.split_once(':')?;
-        let is_number = |part: &str| part == "*" || !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+        let is_number =
+            |part: &str| part == "*" || !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
         let are_rights = rights.len() <= 3 && rights.bytes().all(|byte| b"rwm".contains(&byte));
         (is_number(major) && is_number(minor) && are_rights).then_some(())?;
         let end = text[begin..].find(rights)? + begin + rights.len();
@@ -68,7 +70,8 @@ fn rule(text: &str) -> Option<(&str, &str)> {
     begin.into_iter().find_map(|begin| {
         let end = rule_at(begin)?;
         let behind = text[end..].trim_start_matches([',', ' ']).trim();
-        (begin > 0 || behind.is_empty()).then(|| (&text[begin..end], behind.rsplit([',', ' ']).next().unwrap_or("")))
+        (begin > 0 || behind.is_empty())
+            .then(|| (&text[begin..end], behind.rsplit([',', ' ']).next().unwrap_or("")))
     })
 }
 
@@ -80,8 +83,21 @@ mod tests {
     fn rules_are_read_alone_and_traced() {
         assert_eq!(rule("c 195:* m"), Some(("c 195:* m", "")));
         assert_eq!(rule("  a *:* rwm"), Some(("a *:* rwm", "")));
-        assert_eq!(rule("runc, 1, c 195:254 rw, cri-containerd-abc.scope"), Some(("c 195:254 rw", "cri-containerd-abc.scope")));
-        for text in ["", "c 195", "c 195:0", "c 195:0 x", "c 195:0 rw and more", "abc 1:2 r", "a b c", "c 1.5:2 rw", "c 195:m rw"] {
+        assert_eq!(
+            rule("runc, 1, c 195:254 rw, cri-containerd-abc.scope"),
+            Some(("c 195:254 rw", "cri-containerd-abc.scope"))
+        );
+        for text in [
+            "",
+            "c 195",
+            "c 195:0",
+            "c 195:0 x",
+            "c 195:0 rw and more",
+            "abc 1:2 r",
+            "a b c",
+            "c 1.5:2 rw",
+            "c 195:m rw",
+        ] {
             assert_eq!(rule(text), None, "{text}");
         }
     }

@@ -9,15 +9,25 @@ use crate::text::{Block, Context};
 
 /// Labels of which a whole output has several.
 const LABELS: &[&str] = &[
-    "Server Version", "Storage Driver", "Cgroup Driver", "Cgroup Version", "Kernel Version", "Operating System", "Default Runtime",
-    "Runtimes", "Docker Root Dir", "Logging Driver",
+    "Server Version",
+    "Storage Driver",
+    "Cgroup Driver",
+    "Cgroup Version",
+    "Kernel Version",
+    "Operating System",
+    "Default Runtime",
+    "Runtimes",
+    "Docker Root Dir",
+    "Logging Driver",
 ];
 
 /// Reads the output, or the lines of it about runtimes, that begins with the first of these lines.
 pub(in crate::text) fn read(lines: &[Line<'_>], context: &Context<'_>) -> Option<Block> {
     let first = lines.first()?.text.trim();
     let is_line = value(first, "Runtimes").is_some() || value(first, "Default Runtime").is_some();
-    let is_begin = matches!(first, "Client:" | "Server:") || first.starts_with("Client: ") || first.starts_with("Containers: ");
+    let is_begin = matches!(first, "Client:" | "Server:")
+        || first.starts_with("Client: ")
+        || first.starts_with("Containers: ");
     let is_asked = context.command.is_some_and(|command| command.contains(" info"));
     if !is_line && !(is_begin && (is_asked || count(lines) >= 3)) {
         return None;
@@ -27,7 +37,10 @@ pub(in crate::text) fn read(lines: &[Line<'_>], context: &Context<'_>) -> Option
     let mut is_known = false;
     for (place, line) in lines.iter().enumerate() {
         let text = line.text.trim();
-        let belongs = line.text.starts_with(' ') || text.contains(':') || text.is_empty() || text.starts_with("WARNING");
+        let belongs = line.text.starts_with(' ')
+            || text.contains(':')
+            || text.is_empty()
+            || text.starts_with("WARNING");
         if !belongs || command_after_prompt(&line.text).is_some() {
             break;
         }
@@ -46,7 +59,10 @@ pub(in crate::text) fn read(lines: &[Line<'_>], context: &Context<'_>) -> Option
     names.sort();
     names.dedup();
     let mut scene = Scene {
-        provenance: Provenance { source: SourceKind::Text, inputs: vec![Format::ContainerInformation.to_string()] },
+        provenance: Provenance {
+            source: SourceKind::Text,
+            inputs: vec![Format::ContainerInformation.to_string()],
+        },
         ..Scene::default()
     };
     if is_known {

@@ -3,20 +3,30 @@
 use gpuwhy_model::command_line::masked_text;
 use gpuwhy_model::reading::Reading;
 use gpuwhy_model::scene::{
-    Container, ContainerEnd, ContainerState, LimitHit, LogLine, ProgramFact, Provenance, Scene, SourceKind, Standing,
+    Container, ContainerEnd, ContainerState, LimitHit, LogLine, ProgramFact, Provenance, Scene, SourceKind,
+    Standing,
 };
 use gpuwhy_model::units::{Bytes, Cores};
 
 use super::obstacle_of;
 use crate::Format;
-use crate::paste::{Line, command_after_prompt};
+use crate::paste::Line;
+use crate::text::kubernetes::json_of_lines;
 use crate::text::{Block, Context};
-use crate::tree::{Tree, json};
+use crate::tree::Tree;
 
 /// Signs of such a document, near its begin.
 const SIGNS: &[&str] = &[
-    "\"OOMKilled\"", "\"HostConfig\"", "\"ShmSize\"", "\"NanoCpus\"", "\"DeviceRequests\"", "\"IpcMode\"", "\"PidsLimit\"",
-    "\"default-runtime\"", "\"RestartCount\"", "\"CgroupParent\"",
+    "\"OOMKilled\"",
+    "\"HostConfig\"",
+    "\"ShmSize\"",
+    "\"NanoCpus\"",
+    "\"DeviceRequests\"",
+    "\"IpcMode\"",
+    "\"PidsLimit\"",
+    "\"default-runtime\"",
+    "\"RestartCount\"",
+    "\"CgroupParent\"",
 ];
 
 /// So far from its begin is looked for a sign.
@@ -29,29 +39,28 @@ const VISIBLE: &str = "NVIDIA_VISIBLE_DEVICES=";
 pub(in crate::text) fn read(lines: &[Line<'_>], _: &Context<'_>) -> Option<Block> {
     let first = lines.first()?.text.trim_start();
     let is_json = first.starts_with(['{', '[', '"']);
-    let is_key = first.starts_with('"') && SIGNS.iter().any(|sign| first.starts_with(sign)) || !first.starts_with('"');
-    let has_sign = || lines.iter().take(LOOKED_AT).any(|line| SIGNS.iter().any(|sign| line.text.contains(sign)));
+    let is_key =
+        first.starts_with('"') && SIGNS.iter().any(|sign| first.starts_with(sign)) || !first.starts_with('"');
+    let has_sign =
+        || lines.iter().take(LOOKED_AT).any(|line| SIGNS.iter().any(|sign| line.text.contains(sign)));
     if !is_json || !(is_key || first.starts_with("\"Id\"") || first.starts_with("\"State\"")) || !has_sign() {
         return None;
     }
-    let mut text = String::new();
-    for line in lines.iter().take_while(|line| command_after_prompt(&line.text).is_none()) {
-        text.push_str(&line.text);
-        text.push('\n');
-    }
-    let read = json(&text);
-    let taken = text[..read.bytes].matches('\n').count() + usize::from(!text[..read.bytes].ends_with('\n'));
+    let (tree, taken) = json_of_lines(lines)?;
     let mut scene = Scene {
-        provenance: Provenance { source: SourceKind::Text, inputs: vec![Format::ContainerInspect.to_string()] },
+        provenance: Provenance {
+            source: SourceKind::Text,
+            inputs: vec![Format::ContainerInspect.to_string()],
+        },
         ..Scene::default()
     };
-    let single = [read.tree];
+    let single = [tree];
     let documents = if single[0].list().is_empty() { &single[..] } else { single[0].list() };
     for document in documents {
         add(document, &mut scene);
     }
     let is_empty = scene.machine.containers.is_empty() && !scene.machine.container_runtimes.is_known();
-    (read.bytes > 0 && !is_empty).then_some(Block { lines: taken.clamp(1, lines.len()), scene, remarks: Vec::new() })
+    (!is_empty).then_some(Block { lines: taken, scene, remarks: Vec::new() })
 }
 
 fn add(document: &Tree, scene: &mut Scene) {
@@ -86,7 +95,8 @@ fn add(document: &Tree, scene: &mut Scene) {
 
 /// Says in one line that a container was ended for want of memory.
 fn killed(container: &Container, end: &ContainerEnd) -> LogLine {
-    let limit = container.memory_limit.known().map_or_else(String::new, |limit| format!(" Memory={}", limit.0));
+    let limit =
+        container.memory_limit.known().map_or_else(String::new, |limit| format!(" Memory={}", limit.0));
     let code = end.exit_code.map_or_else(String::new, |code| format!(" ExitCode={code}"));
     LogLine {
         text: format!("{}: OOMKilled=true{code}{limit}", container.name),
@@ -98,7 +108,8 @@ fn killed(container: &Container, end: &ContainerEnd) -> LogLine {
 
 /// Reads a container; what stands alone may stand at the top.
 fn container(document: &Tree) -> Container {
-    let part = |name: &str| if document.get(name).entries().is_empty() { document } else { document.get(name) };
+    let part =
+        |name: &str| if document.get(name).entries().is_empty() { document } else { document.get(name) };
     let (host, state, config) = (part("HostConfig"), part("State"), part("Config"));
     let name = document.get("Name").text().map(|name| name.trim_start_matches('/').to_owned());
     let short = document.get("Id").text().map(|id| id.chars().take(12).collect());
@@ -111,7 +122,11 @@ fn container(document: &Tree) -> Container {
             _ => Reading::default(),
         }
     };
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a limit that is greater than 0")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a limit that is greater than 0"
+    )]
     let whole = |number: f64| number as u64;
     let cores = limit(["NanoCpus"]).map(|nano| Cores(nano / 1e9));
     let by_quota = match (limit(["CpuQuota"]), limit(["CpuPeriod"])) {
@@ -161,7 +176,9 @@ fn end(state: &Tree) -> Option<ContainerEnd> {
     let ended = state.get("Status").text().is_some_and(|word| state_of(word) == Some(ContainerState::Ended));
     (for_memory || ended && code.is_some()).then(|| ContainerEnd {
         exit_code: code,
-        signal: code.filter(|code| (129..193).contains(code)).and_then(|code: i64| u32::try_from(code - 128).ok()),
+        signal: code
+            .filter(|code| (129..193).contains(code))
+            .and_then(|code: i64| u32::try_from(code - 128).ok()),
         reason: for_memory.then(|| "OOMKilled".to_owned()),
         for_memory,
         at: state.get("FinishedAt").text().filter(|at| !at.starts_with("0001")).map(str::to_owned),
@@ -183,7 +200,11 @@ fn promised(host: &Tree, config: &Tree) -> Reading<String> {
     }
     let environment = config.get("Env").list().iter().filter_map(Tree::text);
     if let Some(cards) = environment.filter_map(|variable| variable.strip_prefix(VISIBLE)).next() {
-        return if matches!(cards, "" | "void" | "none") { Reading::Unsupported } else { Reading::Known(cards.to_owned()) };
+        return if matches!(cards, "" | "void" | "none") {
+            Reading::Unsupported
+        } else {
+            Reading::Known(cards.to_owned())
+        };
     }
     let files = host.get("Devices").list().iter().filter_map(|device| device.get("PathOnHost").text());
     let files: Vec<&str> = files.filter(|file| file.starts_with("/dev/nvidia")).collect();

@@ -4,8 +4,17 @@ use gpuwhy_model::scene::{ContainerNotStarted, ProgramFact, StartObstacle};
 
 /// Each such message has one of these, in lower case.
 const SIGNS: &[&str] = &[
-    "nvidia-container", "nvidia-ctk", "nvidia-cdi", "could not select device driver", "cdi device", "from cdi", "/dev/nvidia",
-    "runtime", "libnvidia", "libcuda", "nvidia.com/gpu=",
+    "nvidia-container",
+    "nvidia-ctk",
+    "nvidia-cdi",
+    "could not select device driver",
+    "cdi device",
+    "from cdi",
+    "/dev/nvidia",
+    "runtime",
+    "libnvidia",
+    "libcuda",
+    "nvidia.com/gpu=",
 ];
 
 /// Words of a message, all in lower case and each of which must be there, and what they mean; the first that fit count.
@@ -53,8 +62,17 @@ const MEANINGS: &[(&[&str], StartObstacle)] = &[
 
 /// Words of messages about starting a container: without one, a missing device file may be anybody's.
 const OF_A_START: &[&str] = &[
-    "error response from daemon", "oci runtime", "runc", "crun", "error: ", "error gathering device information", "failed to create", "docker", "podman",
-    "containerd", "mount",
+    "error response from daemon",
+    "oci runtime",
+    "runc",
+    "crun",
+    "error: ",
+    "error gathering device information",
+    "failed to create",
+    "docker",
+    "podman",
+    "containerd",
+    "mount",
 ];
 
 /// Returns why a container cannot be started with its cards, if a message says so.
@@ -68,7 +86,8 @@ pub(in crate::text) fn obstacle_of(message: &str) -> Option<ProgramFact> {
     }
     let fits = |(words, _): &&(&[&str], StartObstacle)| words.iter().all(|word| lower.contains(word));
     if let Some((_, obstacle)) = MEANINGS.iter().find(fits) {
-        let of_file = matches!(obstacle, StartObstacle::DeviceFileMissing) && !lower.contains("nvidia-container-cli");
+        let of_file =
+            matches!(obstacle, StartObstacle::DeviceFileMissing) && !lower.contains("nvidia-container-cli");
         if of_file && !OF_A_START.iter().any(|word| lower.contains(word)) {
             return None;
         }
@@ -103,7 +122,9 @@ fn named(message: &str, obstacle: StartObstacle) -> Option<String> {
     };
     match obstacle {
         StartObstacle::DeviceUnknown => word_behind("device error:").filter(|word| word != "unknown"),
-        StartObstacle::NotDescribed => word_behind("unresolvable cdi devices").or_else(|| word_behind("unresolvable cdi device")),
+        StartObstacle::NotDescribed => {
+            word_behind("unresolvable cdi devices").or_else(|| word_behind("unresolvable cdi device"))
+        }
         StartObstacle::DeviceFileMissing => device_file(message),
         _ => None,
     }
@@ -113,7 +134,9 @@ fn named(message: &str, obstacle: StartObstacle) -> Option<String> {
 fn device_file(message: &str) -> Option<String> {
     let begin = message.find("/dev/nvidia")?;
     let rest = &message[begin..];
-    let end = rest.find(|character: char| !(character.is_ascii_alphanumeric() || "/-_".contains(character))).unwrap_or(rest.len());
+    let end = rest
+        .find(|character: char| !(character.is_ascii_alphanumeric() || "/-_".contains(character)))
+        .unwrap_or(rest.len());
     Some(rest[..end].to_owned())
 }
 
@@ -121,7 +144,8 @@ fn device_file(message: &str) -> Option<String> {
 fn library_of_driver(message: &str) -> Option<String> {
     let ends = |character: char| !(character.is_ascii_alphanumeric() || "/-_.+".contains(character));
     let mut words = message.split(ends).map(|word| word.trim_matches('.'));
-    let is_of_driver = |word: &&str| (word.contains("libnvidia-") || word.contains("libcuda.")) && word.contains(".so");
+    let is_of_driver =
+        |word: &&str| (word.contains("libnvidia-") || word.contains("libcuda.")) && word.contains(".so");
     words.find(is_of_driver).map(str::to_owned)
 }
 
@@ -144,32 +168,86 @@ mod tests {
                     failed: unable to start container process: error running prestart hook #0: exit status 1, stderr: \
                     nvidia-container-cli: ";
         for (text, expected, device) in [
-            ("docker: Error response from daemon: could not select device driver \"\" with capabilities: [[gpu]].", StartObstacle::NotSetUp, None),
-            ("Error response from daemon: could not select device driver \"nvidia\" with capabilities: [[gpu]]", StartObstacle::NotSetUp, None),
-            ("docker: Error response from daemon: Unknown runtime specified nvidia.", StartObstacle::NotSetUp, None),
-            ("Failed to create pod sandbox: rpc error: code = Unknown desc = failed to get sandbox runtime: no runtime for \"nvidia\" is configured", StartObstacle::NotSetUp, None),
-            ("exec: \"nvidia-container-runtime-hook\": executable file not found in $PATH: unknown", StartObstacle::NotSetUp, None),
-            ("Error: setting up CDI devices: unresolvable CDI devices nvidia.com/gpu=all", StartObstacle::NotDescribed, Some("nvidia.com/gpu=all")),
-            ("docker: Error response from daemon: error gathering device information while adding custom device \"/dev/nvidia0\": no such file or directory.", StartObstacle::DeviceFileMissing, Some("/dev/nvidia0")),
-            ("Error: crun: cannot stat `/usr/lib/x86_64-linux-gnu/libcuda.so.535.104.05`: No such file or directory: OCI runtime attempted to invoke a command that was not found", StartObstacle::DescriptionStale, Some("/usr/lib/x86_64-linux-gnu/libcuda.so.535.104.05")),
+            (
+                "docker: Error response from daemon: could not select device driver \"\" with capabilities: [[gpu]].",
+                StartObstacle::NotSetUp,
+                None,
+            ),
+            (
+                "Error response from daemon: could not select device driver \"nvidia\" with capabilities: [[gpu]]",
+                StartObstacle::NotSetUp,
+                None,
+            ),
+            (
+                "docker: Error response from daemon: Unknown runtime specified nvidia.",
+                StartObstacle::NotSetUp,
+                None,
+            ),
+            (
+                "Failed to create pod sandbox: rpc error: code = Unknown desc = failed to get sandbox runtime: no runtime for \"nvidia\" is configured",
+                StartObstacle::NotSetUp,
+                None,
+            ),
+            (
+                "exec: \"nvidia-container-runtime-hook\": executable file not found in $PATH: unknown",
+                StartObstacle::NotSetUp,
+                None,
+            ),
+            (
+                "Error: setting up CDI devices: unresolvable CDI devices nvidia.com/gpu=all",
+                StartObstacle::NotDescribed,
+                Some("nvidia.com/gpu=all"),
+            ),
+            (
+                "docker: Error response from daemon: error gathering device information while adding custom device \"/dev/nvidia0\": no such file or directory.",
+                StartObstacle::DeviceFileMissing,
+                Some("/dev/nvidia0"),
+            ),
+            (
+                "Error: crun: cannot stat `/usr/lib/x86_64-linux-gnu/libcuda.so.535.104.05`: No such file or directory: OCI runtime attempted to invoke a command that was not found",
+                StartObstacle::DescriptionStale,
+                Some("/usr/lib/x86_64-linux-gnu/libcuda.so.535.104.05"),
+            ),
         ] {
             assert_eq!(obstacle(text), Some((expected, device.map(str::to_owned))), "{text}");
         }
         for (words, expected) in [
             ("initialization error: nvml error: driver not loaded: unknown", StartObstacle::DriverNotLoaded),
-            ("initialization error: load library failed: libnvidia-ml.so.1: cannot open shared object file: no such file or directory", StartObstacle::LibraryMissing),
-            ("initialization error: nvml error: driver/library version mismatch: unknown.", StartObstacle::VersionMismatch),
+            (
+                "initialization error: load library failed: libnvidia-ml.so.1: cannot open shared object file: no such file or directory",
+                StartObstacle::LibraryMissing,
+            ),
+            (
+                "initialization error: nvml error: driver/library version mismatch: unknown.",
+                StartObstacle::VersionMismatch,
+            ),
             ("initialization error: driver rpc error: timed out: unknown", StartObstacle::DriverTimedOut),
             ("initialization error: driver error: timed out", StartObstacle::DriverTimedOut),
             ("detection error: nvml error: unknown error: unknown.", StartObstacle::DriverError),
             ("initialization error: nvml error: insufficient permissions", StartObstacle::NotAllowed),
-            ("mount error: failed to add device rules: unable to find any existing device filters attached to the cgroup: bpf_prog_query(BPF_CGROUP_DEVICE) failed: operation not permitted: unknown.", StartObstacle::NotAllowed),
-            ("mount error: open failed: /sys/fs/cgroup/devices/user.slice/devices.allow: permission denied", StartObstacle::NotAllowed),
-            ("mount error: stat failed: /dev/nvidia-uvm: no such file or directory", StartObstacle::DeviceFileMissing),
-            ("mount error: file creation failed: /var/lib/docker/overlay2/x/merged/usr/lib/libnvidia-ml.so.1: file exists", StartObstacle::ImageHoldsDriver),
+            (
+                "mount error: failed to add device rules: unable to find any existing device filters attached to the cgroup: bpf_prog_query(BPF_CGROUP_DEVICE) failed: operation not permitted: unknown.",
+                StartObstacle::NotAllowed,
+            ),
+            (
+                "mount error: open failed: /sys/fs/cgroup/devices/user.slice/devices.allow: permission denied",
+                StartObstacle::NotAllowed,
+            ),
+            (
+                "mount error: stat failed: /dev/nvidia-uvm: no such file or directory",
+                StartObstacle::DeviceFileMissing,
+            ),
+            (
+                "mount error: file creation failed: /var/lib/docker/overlay2/x/merged/usr/lib/libnvidia-ml.so.1: file exists",
+                StartObstacle::ImageHoldsDriver,
+            ),
             ("ldcache error: process /sbin/ldconfig failed with error code: 1", StartObstacle::Other),
         ] {
-            assert_eq!(obstacle(&format!("{hook}{words}")).map(|(obstacle, _)| obstacle), Some(expected), "{words}");
+            assert_eq!(
+                obstacle(&format!("{hook}{words}")).map(|(obstacle, _)| obstacle),
+                Some(expected),
+                "{words}"
+            );
         }
         let unknown = format!("{hook}device error: GPU-1234: unknown device: unknown.");
         assert_eq!(obstacle(&unknown), Some((StartObstacle::DeviceUnknown, Some("GPU-1234".to_owned()))));
@@ -178,7 +256,10 @@ mod tests {
     #[test]
     fn an_unmet_requirement_is_an_old_driver() {
         let text = "nvidia-container-cli: requirement error: unsatisfied condition: cuda>=12.8, please update your driver to a newer version";
-        assert_eq!(obstacle_of(text), Some(ProgramFact::DriverTooOld { supports: None, needs: Some("12.8".to_owned()) }));
+        assert_eq!(
+            obstacle_of(text),
+            Some(ProgramFact::DriverTooOld { supports: None, needs: Some("12.8".to_owned()) })
+        );
     }
 
     #[test]

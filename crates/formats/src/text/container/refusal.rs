@@ -57,7 +57,9 @@ pub(in crate::text) fn read(lines: &[Line<'_>], _: &Context<'_>) -> Option<Block
     let mut taken = own;
     while let Some(line) = lines.get(taken) {
         let text = line.text.trim();
-        let advice_follows = lines.get(taken + 1).is_some_and(|next| ADVICE.iter().any(|begin| next.text.trim().starts_with(begin)));
+        let advice_follows = lines
+            .get(taken + 1)
+            .is_some_and(|next| ADVICE.iter().any(|begin| next.text.trim().starts_with(begin)));
         if text.is_empty() && advice_follows {
             taken += 1;
             continue;
@@ -80,7 +82,9 @@ fn below(first: &str, lines: &[Line<'_>]) -> Option<(ProgramFact, usize)> {
     let mut whole = first.trim().to_owned();
     for (place, line) in lines.iter().enumerate().skip(1).take(BELOW_MAX) {
         let text = line.text.trim();
-        if command_after_prompt(&line.text).is_some() || WRAPPERS.iter().any(|begin| text.starts_with(begin)) && !text.starts_with("ERRO[") {
+        if command_after_prompt(&line.text).is_some()
+            || WRAPPERS.iter().any(|begin| text.starts_with(begin)) && !text.starts_with("ERRO[")
+        {
             return None;
         }
         whole.push(' ');

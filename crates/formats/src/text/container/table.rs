@@ -77,7 +77,10 @@ fn listed(columns: &Columns, cells: &[&str]) -> Option<Container> {
 
 /// Reads `Up 3 days`, `Exited (137) 5 minutes ago`, `Restarting (1) 3 seconds ago`, `Created`.
 fn status_of(status: &str) -> Option<(ContainerState, Option<ContainerEnd>)> {
-    let code = status.split_once('(').and_then(|(_, rest)| rest.split_once(')')).and_then(|(code, _)| code.parse::<i64>().ok());
+    let code = status
+        .split_once('(')
+        .and_then(|(_, rest)| rest.split_once(')'))
+        .and_then(|(code, _)| code.parse::<i64>().ok());
     let end = code.map(|code| ContainerEnd {
         exit_code: Some(code),
         signal: (129..193).contains(&code).then(|| u32::try_from(code - 128).unwrap_or_default()),
@@ -100,7 +103,10 @@ fn measured(columns: &Columns, cells: &[&str]) -> Option<Container> {
     let name = cell("NAME").or(id)?;
     let percent = |cell: &str| cell.strip_suffix('%')?.trim().parse::<f64>().ok();
     let cpu = cell("CPU %").and_then(percent);
-    let memory = ["MEM USAGE / LIMIT", "MEM USAGE"].iter().find_map(|name| cell(name)).and_then(|cell| cell.split_once('/'));
+    let memory = ["MEM USAGE / LIMIT", "MEM USAGE"]
+        .iter()
+        .find_map(|name| cell(name))
+        .and_then(|cell| cell.split_once('/'));
     (cpu.is_some() || memory.is_some()).then(|| Container {
         name: name.to_owned(),
         state: Reading::Known(ContainerState::Running),

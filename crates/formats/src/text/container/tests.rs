@@ -47,9 +47,15 @@ const INSPECT: &str = r#"[
 fn a_container_that_was_killed_at_its_limit() {
     let scene = scene(INSPECT);
     let container = &scene.machine.containers[0];
-    assert_eq!((container.name.as_str(), &container.state), ("trainer", &Reading::Known(ContainerState::Ended)));
+    assert_eq!(
+        (container.name.as_str(), &container.state),
+        ("trainer", &Reading::Known(ContainerState::Ended))
+    );
     assert_eq!(container.memory_limit, Reading::Known(Bytes(16 << 30)));
-    assert_eq!((&container.cpu_limit, &container.tasks_limit), (&Reading::Known(Cores(4.0)), &Reading::Unsupported));
+    assert_eq!(
+        (&container.cpu_limit, &container.tasks_limit),
+        (&Reading::Known(Cores(4.0)), &Reading::Unsupported)
+    );
     assert_eq!(container.shared_memory, Reading::Known(Bytes(64 << 20)));
     assert_eq!(container.promised_cards, Reading::Known("all".to_owned()));
     assert_eq!(container.runtime, Reading::Known("nvidia".to_owned()));
@@ -62,11 +68,18 @@ fn a_container_that_was_killed_at_its_limit() {
 fn lines_of_it_alone_and_settings() {
     let line = scene("            \"ShmSize\": 67108864,\n");
     assert_eq!(line.machine.containers[0].shared_memory, Reading::Known(Bytes(64 << 20)));
-    let unlimited = scene("\"HostConfig\": {\n  \"Memory\": 0,\n  \"NanoCpus\": 0,\n  \"CpuQuota\": 50000,\n  \"CpuPeriod\": 100000,\n  \"IpcMode\": \"host\"\n}\n");
+    let unlimited = scene(
+        "\"HostConfig\": {\n  \"Memory\": 0,\n  \"NanoCpus\": 0,\n  \"CpuQuota\": 50000,\n  \"CpuPeriod\": 100000,\n  \"IpcMode\": \"host\"\n}\n",
+    );
     let container = &unlimited.machine.containers[0];
-    assert_eq!((&container.memory_limit, &container.cpu_limit), (&Reading::Unsupported, &Reading::Known(Cores(0.5))));
+    assert_eq!(
+        (&container.memory_limit, &container.cpu_limit),
+        (&Reading::Unsupported, &Reading::Known(Cores(0.5)))
+    );
     assert_eq!(container.shared_memory, Reading::Unsupported);
-    let settings = scene("{\n  \"default-runtime\": \"nvidia\",\n  \"runtimes\": {\"nvidia\": {\"path\": \"nvidia-container-runtime\"}}\n}\n");
+    let settings = scene(
+        "{\n  \"default-runtime\": \"nvidia\",\n  \"runtimes\": {\"nvidia\": {\"path\": \"nvidia-container-runtime\"}}\n}\n",
+    );
     assert_eq!(settings.machine.container_runtimes, Reading::Known(vec!["nvidia".to_owned()]));
 }
 
@@ -79,14 +92,21 @@ fn lists_and_measures() {
     );
     let ended = &list.machine.containers[0];
     assert_eq!((ended.name.as_str(), &ended.state), ("trainer", &Reading::Known(ContainerState::Ended)));
-    assert_eq!((ended.ends[0].exit_code, ended.ends[0].for_memory), (Some(137), false), "who killed it is not said");
+    assert_eq!(
+        (ended.ends[0].exit_code, ended.ends[0].for_memory),
+        (Some(137), false),
+        "who killed it is not said"
+    );
     assert_eq!(list.machine.containers[1].state, Reading::Known(ContainerState::Running));
     let stats = scene(
         "CONTAINER ID   NAME      CPU %     MEM USAGE / LIMIT   MEM %     NET I/O          BLOCK I/O    PIDS\n\
          ba9876543210   chat      150.25%   15.9GiB / 16GiB     99.38%    1.2kB / 648B     0B / 4.1kB   87\n",
     );
     let chat = &stats.machine.containers[0];
-    assert_eq!((&chat.cpu_used, &chat.memory_limit), (&Reading::Known(Cores(1.5025)), &Reading::Known(Bytes(16 << 30))));
+    assert_eq!(
+        (&chat.cpu_used, &chat.memory_limit),
+        (&Reading::Known(Cores(1.5025)), &Reading::Known(Bytes(16 << 30)))
+    );
     assert_eq!(chat.tasks, Reading::Known(87));
 }
 

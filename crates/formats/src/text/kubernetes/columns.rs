@@ -44,7 +44,9 @@ impl Columns {
         let mut end = 0;
         for (place, word) in words {
             let belongs_to_last = names.last().is_some_and(|last| {
-                place - end == 1 && !head.as_bytes()[end..place].contains(&b'\t') && (is_spaced || is_second(last, word))
+                place - end == 1
+                    && !head.as_bytes()[end..place].contains(&b'\t')
+                    && (is_spaced || is_second(last, word))
             });
             match names.last_mut().filter(|_| belongs_to_last) {
                 Some(last) => {
@@ -66,7 +68,9 @@ impl Columns {
     pub(crate) fn of_commas(head: &str) -> Option<Self> {
         let names: Vec<String> = split_at_commas(head).into_iter().map(str::to_owned).collect();
         let are_names = names.iter().all(|name| {
-            !name.is_empty() && name.len() <= 40 && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b" _-./()%[]".contains(&byte))
+            !name.is_empty()
+                && name.len() <= 40
+                && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b" _-./()%[]".contains(&byte))
         });
         (names.len() >= 2 && are_names).then_some(Self { names, starts: Vec::new() })
     }
@@ -107,7 +111,8 @@ impl Columns {
         let keeps_to_them = self.starts.iter().skip(1).all(|start| {
             // A cell that begins to the right of its place belongs to another table.
             bytes.get(start - 1).is_none_or(|before| *before == b' ')
-                && (bytes.get(*start).is_none_or(|first| *first != b' ') || rest_of_cell_is_blank(self, bytes, *start))
+                && (bytes.get(*start).is_none_or(|first| *first != b' ')
+                    || rest_of_cell_is_blank(self, bytes, *start))
         });
         if !keeps_to_them {
             return None;
@@ -121,7 +126,8 @@ impl Columns {
 }
 
 fn rest_of_cell_is_blank(columns: &Columns, row: &[u8], start: usize) -> bool {
-    let next = columns.starts.iter().find(|other| **other > start).copied().unwrap_or(row.len()).min(row.len());
+    let next =
+        columns.starts.iter().find(|other| **other > start).copied().unwrap_or(row.len()).min(row.len());
     row.get(start..next).is_none_or(|cell| cell.iter().all(|byte| *byte == b' '))
 }
 
@@ -196,7 +202,10 @@ mod tests {
 
     #[test]
     fn heads_name_columns_of_one_or_two_words() {
-        let columns = Columns::of_head("NAME      READY   STATUS    RESTARTS   AGE   IP    NODE   NOMINATED NODE   READINESS GATES").unwrap();
+        let columns = Columns::of_head(
+            "NAME      READY   STATUS    RESTARTS   AGE   IP    NODE   NOMINATED NODE   READINESS GATES",
+        )
+        .unwrap();
         assert_eq!(columns.names().len(), 9);
         assert_eq!(Columns::of_head("LAST SEEN TYPE REASON OBJECT MESSAGE").unwrap().names()[0], "LAST SEEN");
         assert_eq!(Columns::of_head("NAME\tGPU").unwrap().names(), ["NAME", "GPU"]);
@@ -213,7 +222,10 @@ mod tests {
         let cells = columns.cells("a-very-long-name-that-moves-it   1/1   Running   0   2d   n1");
         assert_eq!(columns.cell(&cells, "NODE"), Some("n1"));
         let cells = columns.cells("a-2 1/1 Running 3 (5m ago) 2d n2");
-        assert_eq!((columns.cell(&cells, "RESTARTS"), columns.cell(&cells, "NODE")), (Some("3 (5m ago)"), Some("n2")));
+        assert_eq!(
+            (columns.cell(&cells, "RESTARTS"), columns.cell(&cells, "NODE")),
+            (Some("3 (5m ago)"), Some("n2"))
+        );
     }
 
     #[test]

@@ -3,14 +3,13 @@
 use gpuwhy_model::command_line::masked_text;
 use gpuwhy_model::reading::Reading;
 use gpuwhy_model::scene::{
-    Job, JobPhase, LimitHit, LogLine, PluginEvent, PluginReport, ProgramFact, Quota, QuotaHolder, Scheduler, Standing,
-    WaitReason,
+    Job, JobPhase, LimitHit, LogLine, PluginEvent, PluginReport, ProgramFact, Standing, WaitReason,
 };
 
 use super::picture::Picture;
-use super::quantity::{bytes, cores, count};
 use super::reasons::{Attempt, attempt, begin_of_sentence, of_queue, plain};
-use super::resources::{card_kind, resources};
+use super::refused::refused;
+use super::resources::card_kind;
 use crate::text::container::obstacle_of;
 
 /// An event.
@@ -34,15 +33,69 @@ pub(super) struct Event {
 
 /// Words of events that surely are some of Kubernetes, for lines without a head.
 const WORDS: &[&str] = &[
-    "FailedScheduling", "Scheduled", "NotTriggerScaleUp", "TriggeredScaleUp", "Preempted", "Pulling", "Pulled", "Created",
-    "Started", "Killing", "BackOff", "Failed", "FailedMount", "FailedAttachVolume", "FailedCreate", "FailedCreatePodSandBox",
-    "SandboxChanged", "Unhealthy", "UnexpectedAdmissionError", "Evicted", "OOMKilling", "SystemOOM", "NodeNotReady", "NodeReady",
-    "NodeNotSchedulable", "NodeSchedulable", "NodeHasDiskPressure", "NodeHasInsufficientMemory", "Rebooted", "Starting",
-    "Pending", "QuotaReserved", "Admitted", "EvictedDueToPreempted", "EvictedDueToPodsReadyTimeout", "Unschedulable", "Suspended",
-    "Resumed", "SuccessfulCreate", "CreatedWorkload", "Stopped", "ExceededQuota", "Allocated", "FailedKillPod", "TaintManagerEviction",
-    "NodeAllocatableEnforced", "EvictionThresholdMet", "FreeDiskSpaceFailed", "ContainerGCFailed", "ImageGCFailed", "InspectFailed",
-    "NodeHasSufficientMemory", "NodeHasNoDiskPressure", "NodeHasSufficientPID", "RegisteredNode", "FailedBinding", "WaitForFirstConsumer",
-    "ProvisioningFailed", "ExternalProvisioning", "SuccessfulDelete", "ScalingReplicaSet", "BackoffLimitExceeded", "FailedPostStartHook",
+    "FailedScheduling",
+    "Scheduled",
+    "NotTriggerScaleUp",
+    "TriggeredScaleUp",
+    "Preempted",
+    "Pulling",
+    "Pulled",
+    "Created",
+    "Started",
+    "Killing",
+    "BackOff",
+    "Failed",
+    "FailedMount",
+    "FailedAttachVolume",
+    "FailedCreate",
+    "FailedCreatePodSandBox",
+    "SandboxChanged",
+    "Unhealthy",
+    "UnexpectedAdmissionError",
+    "Evicted",
+    "OOMKilling",
+    "SystemOOM",
+    "NodeNotReady",
+    "NodeReady",
+    "NodeNotSchedulable",
+    "NodeSchedulable",
+    "NodeHasDiskPressure",
+    "NodeHasInsufficientMemory",
+    "Rebooted",
+    "Starting",
+    "Pending",
+    "QuotaReserved",
+    "Admitted",
+    "EvictedDueToPreempted",
+    "EvictedDueToPodsReadyTimeout",
+    "Unschedulable",
+    "Suspended",
+    "Resumed",
+    "SuccessfulCreate",
+    "CreatedWorkload",
+    "Stopped",
+    "ExceededQuota",
+    "Allocated",
+    "FailedKillPod",
+    "TaintManagerEviction",
+    "NodeAllocatableEnforced",
+    "EvictionThresholdMet",
+    "FreeDiskSpaceFailed",
+    "ContainerGCFailed",
+    "ImageGCFailed",
+    "InspectFailed",
+    "NodeHasSufficientMemory",
+    "NodeHasNoDiskPressure",
+    "NodeHasSufficientPID",
+    "RegisteredNode",
+    "FailedBinding",
+    "WaitForFirstConsumer",
+    "ProvisioningFailed",
+    "ExternalProvisioning",
+    "SuccessfulDelete",
+    "ScalingReplicaSet",
+    "BackoffLimitExceeded",
+    "FailedPostStartHook",
 ];
 
 /// Returns whether a word is surely that of an event.
@@ -79,7 +132,10 @@ fn add(event: &Event, picture: &mut Picture) {
             }
         }
         "Scheduled" => {
-            let node = event.message.rsplit_once(" to ").map(|(_, node)| node.trim().trim_end_matches('.').to_owned());
+            let node = event
+                .message
+                .rsplit_once(" to ")
+                .map(|(_, node)| node.trim().trim_end_matches('.').to_owned());
             placed(picture.job(&event.object), node);
         }
         "Started" => started(picture.job(&event.object)),
@@ -90,7 +146,9 @@ fn add(event: &Event, picture: &mut Picture) {
             let job = picture.job(&event.object);
             ends(job, JobPhase::Refused, event);
         }
-        "Evicted" | "TaintManagerEviction" if event.from.contains("kueue") => given_up(picture.job(&event.object), event),
+        "Evicted" | "TaintManagerEviction" if event.from.contains("kueue") => {
+            given_up(picture.job(&event.object), event)
+        }
         "Evicted" => ends(picture.job(&event.object), JobPhase::Failed, event),
         "OOMKilling" => killed(event, picture),
         "Failed" | "FailedCreatePodSandBox" | "BackOff" => not_started(event, picture),
@@ -101,7 +159,9 @@ fn add(event: &Event, picture: &mut Picture) {
             let job = picture.job(&event.object);
             let mut reasons = of_queue(&event.message);
             // That it had its place and lost it is the beginning of the story.
-            reasons.extend(std::mem::take(&mut job.reasons).into_iter().filter(|reason| reason.word == PREEMPTED));
+            reasons.extend(
+                std::mem::take(&mut job.reasons).into_iter().filter(|reason| reason.word == PREEMPTED),
+            );
             waits(job, Attempt { reasons, ..Attempt::default() });
         }
         "Preempted" | "EvictedDueToPreempted" => given_up(picture.job(&event.object), event),
@@ -118,7 +178,10 @@ fn add(event: &Event, picture: &mut Picture) {
 pub(super) const PREEMPTED: &str = "Preempted";
 
 fn is_of_queue(event: &Event) -> bool {
-    event.from.contains("kueue") || event.kind == "workload" || event.message.contains("pod set") || event.from.is_empty()
+    event.from.contains("kueue")
+        || event.kind == "workload"
+        || event.message.contains("pod set")
+        || event.from.is_empty()
 }
 
 /// Notes that a job waits, and why.
@@ -171,70 +234,6 @@ fn ends(job: &mut Job, phase: JobPhase, event: &Event) {
     job.reasons = vec![reason];
 }
 
-/// Reads that a pod was not even made, for a limit of its namespace.
-fn refused(event: &Event, picture: &mut Picture) {
-    let Some(place) = event.message.find("exceeded quota").or_else(|| event.message.find("failed quota")) else {
-        if event.message.contains("forbidden") {
-            let job = picture.job(&event.object);
-            job.phase = Reading::Known(JobPhase::Refused);
-            let words = event.message.split_once("forbidden: ").map_or(event.message.as_str(), |(_, words)| words);
-            job.reasons = vec![plain(words)];
-            job.reason = Reading::Known(job.reasons[0].word.clone());
-        }
-        return;
-    };
-    let words = &event.message[place..];
-    let limit = quota_of(words, event.object.split_once('/').map(|(namespace, _)| namespace));
-    let asked = named_amounts(words, "requested: ");
-    let job = picture.job(&event.object);
-    job.phase = Reading::Known(JobPhase::Refused);
-    job.reasons = vec![plain(words)];
-    job.reason = Reading::Known("exceeded quota".to_owned());
-    if job.asked.is_unknown() {
-        job.asked = resources(asked.iter().map(|(name, amount)| (name.as_str(), amount.as_str())));
-    }
-    picture.quotas.extend(limit);
-}
-
-/// Reads `exceeded quota: NAME, requested: A=1,B=2, used: A=8, limited: A=8`.
-fn quota_of(words: &str, namespace: Option<&str>) -> Option<Quota> {
-    let (_, rest) = words.split_once("quota: ")?;
-    let name = rest.split([',', ':']).next()?.trim();
-    let of = |label: &str| {
-        let amounts = named_amounts(words, label);
-        resources(amounts.iter().map(|(name, amount)| (name.as_str(), amount.as_str())))
-    };
-    let quota = Quota {
-        scheduler: Scheduler::Kubernetes,
-        holder: QuotaHolder::Namespace,
-        name: namespace.map_or_else(|| name.to_owned(), |namespace| format!("{namespace}/{name}")),
-        most: of("limited: "),
-        used: of("used: "),
-        ..Quota::default()
-    };
-    (!quota.most.is_unknown()).then_some(quota)
-}
-
-/// Returns the amounts behind a label: `A=1,B=2` up to the next label.
-fn named_amounts(words: &str, label: &str) -> Vec<(String, String)> {
-    let Some((_, rest)) = words.split_once(label) else {
-        return Vec::new();
-    };
-    let end = [", used: ", ", limited: ", ", requested: "].iter().filter_map(|next| rest.find(next)).min().unwrap_or(rest.len());
-    let entries = rest[..end].split(',').filter_map(|entry| entry.trim().split_once('='));
-    let is_known = |name: &str, amount: &str| {
-        let plain = name.strip_prefix("requests.").unwrap_or(name);
-        match plain {
-            "cpu" => cores(amount).is_some(),
-            "memory" => bytes(amount).is_some(),
-            "pods" => count(amount).is_some(),
-            _ => card_kind(plain).is_some() && count(amount).is_some(),
-        }
-    };
-    let entries = entries.map(|(name, amount)| (name.trim(), amount.trim().trim_end_matches('.')));
-    entries.filter(|(name, amount)| is_known(name, amount)).map(|(name, amount)| (name.to_owned(), amount.to_owned())).collect()
-}
-
 /// Reads that the kubelet had fewer cards than the pod came for.
 fn too_few(event: &Event, picture: &mut Picture) {
     if let Some(report) = too_few_devices(&event.message) {
@@ -247,7 +246,12 @@ pub(super) fn too_few_devices(message: &str) -> Option<PluginReport> {
     let (_, rest) = message.split_once("devices unavailable for ")?;
     let resource = rest.split([' ', ',']).next()?.trim_end_matches('.');
     card_kind(resource)?;
-    Some(PluginReport { event: PluginEvent::TooFew, resource: Some(resource.to_owned()), device: None, xid: None })
+    Some(PluginReport {
+        event: PluginEvent::TooFew,
+        resource: Some(resource.to_owned()),
+        device: None,
+        xid: None,
+    })
 }
 
 /// Reads that a process was ended for want of memory in its group.

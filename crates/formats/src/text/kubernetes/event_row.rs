@@ -32,7 +32,9 @@ pub(super) fn event_row(text: &str) -> Option<Event> {
 
 /// Returns whether a word can be that of an event.
 fn is_word(word: &str) -> bool {
-    is_known(word) || word.starts_with(|first: char| first.is_ascii_uppercase()) && word.bytes().all(|byte| byte.is_ascii_alphanumeric())
+    is_known(word)
+        || word.starts_with(|first: char| first.is_ascii_uppercase())
+            && word.bytes().all(|byte| byte.is_ascii_alphanumeric())
 }
 
 /// Takes an age off: `16m`, `16m (x70 over 5h43m)`, `<unknown>`; one of them must be there.
@@ -79,13 +81,16 @@ fn oldest_row(text: &str) -> Option<Event> {
     seconds(first)?;
     let age_s = seconds(last)?;
     words.next()?.parse::<u64>().ok()?;
-    let place = KINDS.iter().find_map(|kind| text.find(&format!(" {kind} ")).or_else(|| text.find(&format!("\t{kind}\t"))))?;
+    let place = KINDS
+        .iter()
+        .find_map(|kind| text.find(&format!(" {kind} ")).or_else(|| text.find(&format!("\t{kind}\t"))))?;
     let mut rest = text[place..].split_whitespace();
     rest.next()?;
     let reason = rest.next()?;
     is_word(reason).then_some(())?;
     let behind = text[place..].find(reason)? + place + reason.len();
-    let from = text.split_once('{').and_then(|(_, rest)| rest.split_once('}')).map_or("", |(from, _)| from.trim());
+    let from =
+        text.split_once('{').and_then(|(_, rest)| rest.split_once('}')).map_or("", |(from, _)| from.trim());
     Some(Event {
         reason: reason.to_owned(),
         from: from.to_owned(),
@@ -110,7 +115,9 @@ mod tests {
         };
         let message = "0/1 nodes are available: 1 Insufficient nvidia.com/gpu.";
         assert_eq!(
-            parts(&format!("  Warning  FailedScheduling  16m (x70 over 5h43m)  default-scheduler  {message}")),
+            parts(&format!(
+                "  Warning  FailedScheduling  16m (x70 over 5h43m)  default-scheduler  {message}"
+            )),
             expected(Some(960.0), "default-scheduler", message)
         );
         assert_eq!(
@@ -123,17 +130,31 @@ mod tests {
         );
         assert_eq!(
             parts("  Normal  Pulled  5s  kubelet, gpu-node-1  Container image already present"),
-            Some(("Pulled".into(), Some(5.0), "kubelet, gpu-node-1".into(), "Container image already present".into()))
+            Some((
+                "Pulled".into(),
+                Some(5.0),
+                "kubelet, gpu-node-1".into(),
+                "Container image already present".into()
+            ))
         );
         assert_eq!(
-            parts("  5m\t\t4m\t\t3\t{default-scheduler }\t\tWarning\t\tFailedScheduling\tpod (x) failed to fit in any node"),
+            parts(
+                "  5m\t\t4m\t\t3\t{default-scheduler }\t\tWarning\t\tFailedScheduling\tpod (x) failed to fit in any node"
+            ),
             expected(Some(240.0), "default-scheduler", "pod (x) failed to fit in any node")
         );
     }
 
     #[test]
     fn other_lines_are_no_rows() {
-        for line in ["", "Warning: this is bad", "Normal operation resumed", "Warning  foo  bar", "5m 4m x", "  Type  Reason  Age"] {
+        for line in [
+            "",
+            "Warning: this is bad",
+            "Normal operation resumed",
+            "Warning  foo  bar",
+            "5m 4m x",
+            "  Type  Reason  Age",
+        ] {
             assert_eq!(event_row(line), None, "{line}");
         }
     }

@@ -83,9 +83,15 @@ impl NodeState {
         let key = taint.split(['=', ':']).next().unwrap_or_default();
         match key {
             "node.kubernetes.io/unschedulable" => self.is_closed = true,
-            "node.kubernetes.io/not-ready" if self.readiness == Readiness::NotSaid => self.readiness = Readiness::NotReady,
-            "node.kubernetes.io/unreachable" if self.readiness == Readiness::NotSaid => self.readiness = Readiness::Unknown,
-            "node.kubernetes.io/memory-pressure" | "node.kubernetes.io/disk-pressure" | "node.kubernetes.io/pid-pressure" => {
+            "node.kubernetes.io/not-ready" if self.readiness == Readiness::NotSaid => {
+                self.readiness = Readiness::NotReady
+            }
+            "node.kubernetes.io/unreachable" if self.readiness == Readiness::NotSaid => {
+                self.readiness = Readiness::Unknown
+            }
+            "node.kubernetes.io/memory-pressure"
+            | "node.kubernetes.io/disk-pressure"
+            | "node.kubernetes.io/pid-pressure" => {
                 self.add(NodeCondition::UnderPressure);
             }
             _ => {}
@@ -165,7 +171,9 @@ impl Labels {
         let value = value.trim().trim_matches('"');
         match name {
             "nvidia.com/gpu.count" | "gpu.nvidia.com/count" => self.cards = value.parse().ok(),
-            "nvidia.com/gpu.present" | "feature.node.kubernetes.io/pci-10de.present" | "feature.node.kubernetes.io/pci-0302_10de.present" => {
+            "nvidia.com/gpu.present"
+            | "feature.node.kubernetes.io/pci-10de.present"
+            | "feature.node.kubernetes.io/pci-0302_10de.present" => {
                 self.has_cards = self.has_cards.or(Some(value == "true"));
             }
             _ => {}

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use gpuwhy_model::reading::Reading;
 use gpuwhy_model::scene::{
-    ClusterNode, Container, Job, JobPhase, LimitHit, LogLine, ProgramFact, Provenance, Queue, Quota, Scene, Scheduler,
-    SourceKind, Standing,
+    ClusterNode, Container, Job, JobPhase, LimitHit, LogLine, ProgramFact, Provenance, Queue, Quota, Scene,
+    Scheduler, SourceKind, Standing,
 };
 
 use super::event::{Event, apply, line};
@@ -30,11 +30,7 @@ impl Picture {
     /// Returns the job with an id, and makes it if it is new; what has no id is one job.
     pub(super) fn job(&mut self, id: &str) -> &mut Job {
         let place = *self.places.entry(id.to_owned()).or_insert_with(|| {
-            self.jobs.push(Job {
-                id: id.to_owned(),
-                scheduler: Scheduler::Kubernetes,
-                ..Job::default()
-            });
+            self.jobs.push(Job { id: id.to_owned(), scheduler: Scheduler::Kubernetes, ..Job::default() });
             self.jobs.len() - 1
         });
         &mut self.jobs[place]
@@ -89,13 +85,17 @@ impl Picture {
 
 /// Returns whether a table says that a pod was ended for want of memory, and nothing of its containers.
 fn is_killed_without_container(job: &Job) -> bool {
-    job.phase == Reading::Known(JobPhase::OutOfMemory) && job.containers.iter().all(|container| container.ends.is_empty())
+    job.phase == Reading::Known(JobPhase::OutOfMemory)
+        && job.containers.iter().all(|container| container.ends.is_empty())
 }
 
 /// Says in one line that a container was ended for want of memory, if it was.
 fn ended_for_memory(owner: &str, container: &Container) -> Option<LogLine> {
     let end = container.ends.iter().find(|end| end.for_memory)?;
-    let limit = container.memory_limit.known().map_or_else(String::new, |limit| format!(" limits.memory={}", limit.0));
+    let limit = container
+        .memory_limit
+        .known()
+        .map_or_else(String::new, |limit| format!(" limits.memory={}", limit.0));
     let code = end.exit_code.map_or_else(String::new, |code| format!(" exitCode={code}"));
     Some(memory_line(format!("{owner}/{}: reason=OOMKilled{code}{limit}", container.name)))
 }

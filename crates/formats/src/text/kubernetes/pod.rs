@@ -28,17 +28,22 @@ pub(super) fn phase(status: &str) -> Option<JobPhase> {
         | "StartError" => JobPhase::Starting,
         "Running" | "NotReady" | "Paused" => JobPhase::Running,
         "Completed" | "Succeeded" => JobPhase::Completed,
-        "Error" | "Failed" | "CrashLoopBackOff" | "ContainerCannotRun" | "ContainerStatusUnknown" | "Evicted" => {
-            JobPhase::Failed
-        }
+        "Error"
+        | "Failed"
+        | "CrashLoopBackOff"
+        | "ContainerCannotRun"
+        | "ContainerStatusUnknown"
+        | "Evicted" => JobPhase::Failed,
         "DeadlineExceeded" => JobPhase::TimedOut,
         "OOMKilled" => JobPhase::OutOfMemory,
         "Terminating" => JobPhase::Ending,
         "Preempting" | "Preempted" | "PreemptionByScheduler" => JobPhase::Preempted,
         "Unknown" | "NodeLost" | "NodeShutdown" | "Shutdown" => JobPhase::NodeFailed,
-        "UnexpectedAdmissionError" | "NodeAffinity" | "NodePorts" | "TopologyAffinityError" | "AdmissionError" => {
-            JobPhase::Refused
-        }
+        "UnexpectedAdmissionError"
+        | "NodeAffinity"
+        | "NodePorts"
+        | "TopologyAffinityError"
+        | "AdmissionError" => JobPhase::Refused,
         _ => return None,
     })
 }
@@ -46,12 +51,18 @@ pub(super) fn phase(status: &str) -> Option<JobPhase> {
 /// Returns whether a pod with this word has begun, and goes no further for a reason of its own.
 pub(super) fn is_trouble(status: &str) -> bool {
     let own = status.strip_prefix("Init:").unwrap_or(status);
-    let has_begun = phase(own).is_none_or(|phase| !matches!(phase, JobPhase::Waiting | JobPhase::Running | JobPhase::Completed));
+    let has_begun = phase(own)
+        .is_none_or(|phase| !matches!(phase, JobPhase::Waiting | JobPhase::Running | JobPhase::Completed));
     has_begun && !matches!(own, "ContainerCreating" | "PodInitializing" | "Terminating") && !own.contains('/')
 }
 
 /// Makes an end of what a container's state says of it.
-pub(super) fn end(reason: Option<&str>, exit_code: Option<i64>, signal: Option<u32>, at: Option<&str>) -> ContainerEnd {
+pub(super) fn end(
+    reason: Option<&str>,
+    exit_code: Option<i64>,
+    signal: Option<u32>,
+    at: Option<&str>,
+) -> ContainerEnd {
     let by_code = exit_code.filter(|code| (BY_SIGNAL + 1..BY_SIGNAL + 65).contains(code));
     ContainerEnd {
         exit_code,

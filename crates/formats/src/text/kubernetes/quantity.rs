@@ -39,7 +39,11 @@ pub(crate) fn quantity(text: &str) -> Option<f64> {
 /// Reads a whole number of things.
 pub(crate) fn count(text: &str) -> Option<u64> {
     let number = quantity(text)?;
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked to be a small whole number")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "checked to be a small whole number"
+    )]
     (number.fract() == 0.0 && number < 1e9).then_some(number as u64)
 }
 

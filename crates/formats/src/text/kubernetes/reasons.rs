@@ -21,7 +21,8 @@ pub(super) struct Attempt {
 }
 
 /// Begins of the sentence that counts nodes, behind the number of nodes.
-const COUNTED: &[&str] = &[" nodes are available", " node is available", " nodes are unavailable", " node is unavailable"];
+const COUNTED: &[&str] =
+    &[" nodes are available", " node is available", " nodes are unavailable", " node is unavailable"];
 
 /// Old and other wordings of the same.
 const UNCOUNTED: &[&str] = &[
@@ -83,7 +84,8 @@ fn split_before_numbers(text: &str) -> Vec<&str> {
     let mut from = 0;
     while let Some(place) = text[from..].find(", ").map(|place| from + place) {
         let next = text[place + 2..].trim_start();
-        let is_border = next.starts_with(|first: char| first.is_ascii_digit()) || text[..place].ends_with(')');
+        let is_border =
+            next.starts_with(|first: char| first.is_ascii_digit()) || text[..place].ends_with(')');
         if is_border {
             parts.push(&text[begin..place]);
             begin = place + 2;
@@ -135,7 +137,10 @@ pub(super) fn of_queue(message: &str) -> Vec<WaitReason> {
     // Each set of pods has its own sentence.
     for sentence in message.split("; ") {
         let lower = sentence.to_ascii_lowercase();
-        let rest = match lower.find("couldn't assign flavors to pod set ").and_then(|place| sentence[place..].find(": ").map(|colon| place + colon + 2)) {
+        let rest = match lower
+            .find("couldn't assign flavors to pod set ")
+            .and_then(|place| sentence[place..].find(": ").map(|colon| place + colon + 2))
+        {
             Some(begin) => &sentence[begin..],
             None => sentence,
         };
@@ -146,7 +151,8 @@ pub(super) fn of_queue(message: &str) -> Vec<WaitReason> {
             match reasons.last_mut().filter(|_| !begins && !is_first) {
                 Some(last) => {
                     let more = masked_text(part);
-                    last.note = Some(last.note.take().map_or_else(|| more.clone(), |note| format!("{note}, {more}")));
+                    last.note =
+                        Some(last.note.take().map_or_else(|| more.clone(), |note| format!("{note}, {more}")));
                 }
                 None if !part.is_empty() => reasons.push(plain(part)),
                 None => {}
@@ -194,18 +200,32 @@ mod tests {
     #[test]
     fn old_and_other_wordings_are_read() {
         assert_eq!(
-            parts("0/3 nodes are available: 1 node(s) had taint {node-role.kubernetes.io/master: }, that the pod didn't tolerate, 2 Insufficient cpu."),
+            parts(
+                "0/3 nodes are available: 1 node(s) had taint {node-role.kubernetes.io/master: }, that the pod didn't tolerate, 2 Insufficient cpu."
+            ),
             [
-                (Some(1), "node(s) had taint {node-role.kubernetes.io/master: }, that the pod didn't tolerate".to_owned()),
+                (
+                    Some(1),
+                    "node(s) had taint {node-role.kubernetes.io/master: }, that the pod didn't tolerate"
+                        .to_owned()
+                ),
                 (Some(2), "Insufficient cpu".to_owned())
             ]
         );
         assert_eq!(
-            parts("No nodes are available that match all of the predicates: Insufficient nvidia.com/gpu (2), PodToleratesNodeTaints (1)."),
-            [(Some(2), "Insufficient nvidia.com/gpu".to_owned()), (Some(1), "PodToleratesNodeTaints".to_owned())]
+            parts(
+                "No nodes are available that match all of the predicates: Insufficient nvidia.com/gpu (2), PodToleratesNodeTaints (1)."
+            ),
+            [
+                (Some(2), "Insufficient nvidia.com/gpu".to_owned()),
+                (Some(1), "PodToleratesNodeTaints".to_owned())
+            ]
         );
         assert_eq!(parts("all nodes are unavailable: 4 Insufficient nvidia.com/gpu.")[0].0, Some(4));
-        assert_eq!(parts("pod has unbound immediate PersistentVolumeClaims"), [(None, "pod has unbound immediate PersistentVolumeClaims".to_owned())]);
+        assert_eq!(
+            parts("pod has unbound immediate PersistentVolumeClaims"),
+            [(None, "pod has unbound immediate PersistentVolumeClaims".to_owned())]
+        );
         assert_eq!(parts(""), []);
         assert_eq!(parts("0/1 nodes are available"), []);
         assert_eq!(parts("0/1 nodes are available: 1 Insuffi"), [(Some(1), "Insuffi".to_owned())]);
@@ -223,7 +243,10 @@ mod tests {
         assert_eq!(
             words,
             [
-                ("insufficient quota for nvidia.com/gpu in flavor small", Some("request > maximum capacity (8 > 0)")),
+                (
+                    "insufficient quota for nvidia.com/gpu in flavor small",
+                    Some("request > maximum capacity (8 > 0)")
+                ),
                 ("insufficient unused quota for nvidia.com/gpu in flavor large", Some("3 more needed")),
                 ("topology \"rack\" doesn't allow to fit any of 2 pod(s)", None),
             ]

@@ -40,7 +40,8 @@ pub(super) fn card_kind(name: &str) -> Option<String> {
         if own == "gpu" {
             return Some(String::new());
         }
-        let is_part = PARTS_OF_CARDS.iter().any(|part| own.ends_with(part) || own.contains(&format!("{part}-")));
+        let is_part =
+            PARTS_OF_CARDS.iter().any(|part| own.ends_with(part) || own.contains(&format!("{part}-")));
         let is_card = own.starts_with("mig-") || name.bytes().any(|byte| byte.is_ascii_uppercase());
         return (is_card && !is_part).then(|| own.to_owned());
     }
@@ -122,7 +123,12 @@ mod tests {
 
     #[test]
     fn amounts_are_added_up() {
-        let sum = resources([("nvidia.com/gpu", "0"), ("nvidia.com/mig-7g.40gb", "2"), ("cpu", "500m"), ("cpu", "1")]);
+        let sum = resources([
+            ("nvidia.com/gpu", "0"),
+            ("nvidia.com/mig-7g.40gb", "2"),
+            ("cpu", "500m"),
+            ("cpu", "1"),
+        ]);
         assert_eq!(sum.cards, Reading::Known(2));
         assert_eq!(sum.card_kinds.get("mig-7g.40gb"), Some(&2));
         assert_eq!(sum.cpus.known().map(|cores| cores.0), Some(1.5));

@@ -2,9 +2,7 @@
 
 use gpuwhy_knowledge::{MemoryFigure, MemoryKind, MemoryText, Squeezed, memory_text, server_text};
 use gpuwhy_model::process::Pid;
-use gpuwhy_model::scene::{
-    MemoryOfProcess, OutOfCardMemory, Preallocation, ProgramFact, ServerMemory,
-};
+use gpuwhy_model::scene::{MemoryOfProcess, OutOfCardMemory, Preallocation, ProgramFact, ServerMemory};
 use gpuwhy_model::units::Bytes;
 
 /// Returns what a message says of memory, if it does.
@@ -21,9 +19,9 @@ pub(super) fn memory(message: &Squeezed) -> Option<ProgramFact> {
     let text = memory_text(message)?;
     match text.kind {
         MemoryKind::Card => Some(ProgramFact::OutOfCardMemory(card_memory(text, message))),
-        MemoryKind::Host => {
-            Some(ProgramFact::OutOfHostMemory { requested: text.figure(MemoryFigure::Requested, message).map(Bytes) })
-        }
+        MemoryKind::Host => Some(ProgramFact::OutOfHostMemory {
+            requested: text.figure(MemoryFigure::Requested, message).map(Bytes),
+        }),
         // A first grab that is refused shows that somebody holds the card, and that this one takes all of it.
         MemoryKind::Harmless if text.software == "tensorflow" => {
             Some(ProgramFact::Preallocation(Preallocation {
@@ -38,7 +36,8 @@ pub(super) fn memory(message: &Squeezed) -> Option<ProgramFact> {
 
 /// Returns whether a message is about memory and no error.
 pub(super) fn is_harmless(message: &Squeezed) -> bool {
-    memory_text(message).is_some_and(|text| text.kind == MemoryKind::Harmless && text.software != "tensorflow")
+    memory_text(message)
+        .is_some_and(|text| text.kind == MemoryKind::Harmless && text.software != "tensorflow")
 }
 
 fn card_memory(text: &MemoryText, message: &Squeezed) -> OutOfCardMemory {
@@ -81,7 +80,9 @@ mod tests {
     fn what_follows_from_other_figures_is_worked_out() {
         let text = "CUDA out of memory. Tried to allocate 1.00 GiB (GPU 2; 8.00 GiB total capacity; 4.00 GiB already \
             allocated; 1.00 GiB free; 6.00 GiB reserved in total by PyTorch)";
-        let Some(ProgramFact::OutOfCardMemory(memory)) = memory(&Squeezed::of(text)) else { panic!("{text}") };
+        let Some(ProgramFact::OutOfCardMemory(memory)) = memory(&Squeezed::of(text)) else {
+            panic!("{text}")
+        };
         let gib = |number: u64| Some(Bytes(number << 30));
         assert_eq!(memory.card, Some(2));
         assert_eq!([memory.allocated, memory.reserved, memory.unallocated], [gib(4), gib(6), gib(2)]);
@@ -93,7 +94,9 @@ mod tests {
             bytes is free. Process 9 has 2.00 GiB memory in use. Of the allocated memory 3.00 GiB is allocated by \
             PyTorch, with 1.00 GiB allocated in private pools (e.g., CUDA Graphs), and 2.00 GiB is reserved by PyTorch \
             but unallocated.";
-        let Some(ProgramFact::OutOfCardMemory(memory)) = memory(&Squeezed::of(text)) else { panic!("{text}") };
+        let Some(ProgramFact::OutOfCardMemory(memory)) = memory(&Squeezed::of(text)) else {
+            panic!("{text}")
+        };
         let gib = |number: u64| Some(Bytes(number << 30));
         assert_eq!([memory.allocated, memory.reserved, memory.free], [gib(4), gib(6), gib(0)]);
         assert_eq!(memory.others, [MemoryOfProcess { pid: Pid(9), bytes: Bytes(2 << 30) }]);

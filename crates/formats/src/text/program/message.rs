@@ -1,8 +1,8 @@
 //! From a message, on one line, to what it says.
 
 use gpuwhy_knowledge::{
-    CudaErrorFact, ErrorRole, NvmlErrorFact, Phrase, Sign, SignKind, Squeezed, cuda_error, cuda_error_in_words,
-    cuda_error_named, error_class, error_role, program_sign,
+    CudaErrorFact, ErrorRole, NvmlErrorFact, Phrase, Sign, SignKind, Squeezed, cuda_error,
+    cuda_error_in_words, cuda_error_named, error_class, error_role, program_sign,
 };
 use gpuwhy_model::process::Pid;
 use gpuwhy_model::scene::{
@@ -78,10 +78,55 @@ fn of_machine(text: &str, message: &Squeezed) -> Option<ProgramFact> {
 /// Returns whether the words of a line can be about anything that is looked for here: most lines are not.
 fn is_alarming(text: &str) -> bool {
     const STEMS: &[&str] = &[
-        "error", "fail", "memory", "kill", "nan", "abort", "fault", "signal", "exception", "warn", "nccl", "cuda", "hip", "oom",
-        "denied", "no such", "not found", "worker", "exhaust", "capability", "exit", "driver", "too many", "thread", "reqs",
-        "preempt", "limit", "socket", "p2p", "device", "watchdog", "timed out", "failed", "broken", "read", "req:", "free():",
-        "malloc", "smash", "unable", "exceed", "allocat", "cannot", "can't", "ptxas", "arch", "enqueued", "retract", "illegal",
+        "error",
+        "fail",
+        "memory",
+        "kill",
+        "nan",
+        "abort",
+        "fault",
+        "signal",
+        "exception",
+        "warn",
+        "nccl",
+        "cuda",
+        "hip",
+        "oom",
+        "denied",
+        "no such",
+        "not found",
+        "worker",
+        "exhaust",
+        "capability",
+        "exit",
+        "driver",
+        "too many",
+        "thread",
+        "reqs",
+        "preempt",
+        "limit",
+        "socket",
+        "p2p",
+        "device",
+        "watchdog",
+        "timed out",
+        "failed",
+        "broken",
+        "read",
+        "req:",
+        "free():",
+        "malloc",
+        "smash",
+        "unable",
+        "exceed",
+        "allocat",
+        "cannot",
+        "can't",
+        "ptxas",
+        "arch",
+        "enqueued",
+        "retract",
+        "illegal",
     ];
     let lower = text.to_ascii_lowercase();
     STEMS.iter().any(|stem| lower.contains(stem))
@@ -104,11 +149,15 @@ fn cuda(text: &str, message: &Squeezed) -> Option<ProgramFact> {
     let by_name = words
         .filter(|word| word.starts_with("cudaError") || word.starts_with("CUDA_ERROR_"))
         .find_map(cuda_error_named);
-    let fact = by_name.or_else(|| cuda_error_in_words(message, speaks_of_cuda(message))).or_else(|| by_number(message))?;
+    let fact = by_name
+        .or_else(|| cuda_error_in_words(message, speaks_of_cuda(message)))
+        .or_else(|| by_number(message))?;
     Some(match fact.code {
         CudaErrorFact::OUT_OF_MEMORY => figures::memory(message)?,
         CudaErrorFact::NO_KERNEL_IMAGE | CudaErrorFact::INVALID_DEVICE_FUNCTION => {
-            ProgramFact::ArchUnsupported(program_sign(message).map(|sign| arch(sign, text, message)).unwrap_or_default())
+            ProgramFact::ArchUnsupported(
+                program_sign(message).map(|sign| arch(sign, text, message)).unwrap_or_default(),
+            )
         }
         CudaErrorFact::INSUFFICIENT_DRIVER | CudaErrorFact::UNSUPPORTED_PTX | 36 => too_old(message),
         code => ProgramFact::Cuda(CudaError { code }),
@@ -118,20 +167,34 @@ fn cuda(text: &str, message: &Squeezed) -> Option<ProgramFact> {
 /// Returns whether words that others use too are CUDA's here.
 fn speaks_of_cuda(message: &Squeezed) -> bool {
     const MARKS: &[&str] = &[
-        "CUDA error", "CUDA failure", "CUDA runtime error", "failed to initialize CUDA", "CUDA unknown", "CUDA call failed", "AcceleratorError",
-        "CUDA driver error", "cudaGetDeviceCount", "CUDA kernel", "CUDA failed",
+        "CUDA error",
+        "CUDA failure",
+        "CUDA runtime error",
+        "failed to initialize CUDA",
+        "CUDA unknown",
+        "CUDA call failed",
+        "AcceleratorError",
+        "CUDA driver error",
+        "cudaGetDeviceCount",
+        "CUDA kernel",
+        "CUDA failed",
     ];
     MARKS.iter().filter_map(|mark| Phrase::parse(mark)).any(|phrase| phrase.is_in(message))
 }
 
 fn by_number(message: &Squeezed) -> Option<&'static CudaErrorFact> {
     const FORMS: &[&str] = &[
-        "CUDA error {count}", "CUDA failure {count}", "CUDA error ({count})", "CUDA error: {count}", "CUDA error code={count}", "CUDA error code: {count}",
-        "cudaSuccess ({count} vs. 0)", "CUDA driver error {count}",
+        "CUDA error {count}",
+        "CUDA failure {count}",
+        "CUDA error ({count})",
+        "CUDA error: {count}",
+        "CUDA error code={count}",
+        "CUDA error code: {count}",
+        "cudaSuccess ({count} vs. 0)",
+        "CUDA driver error {count}",
     ];
-    let number = FORMS.iter().find_map(|form| {
-        Phrase::parse(form)?.values(message)?.first()?.parse::<u32>().ok()
-    })?;
+    let number =
+        FORMS.iter().find_map(|form| Phrase::parse(form)?.values(message)?.first()?.parse::<u32>().ok())?;
     cuda_error(number)
 }
 
@@ -143,14 +206,16 @@ fn of_sign(sign: &Sign, text: &str, message: &Squeezed) -> Option<ProgramFact> {
         ProgramFact::ProcessEnd(ProcessEnd { pid, is_loader: true, signal, ..ProcessEnd::default() })
     };
     Some(match sign.kind {
-        SignKind::CollectiveTimeout | SignKind::CollectiveProgress => ProgramFact::CollectiveTimeout(CollectiveTimeout {
-            rank: count("rank").and_then(|rank| u32::try_from(rank).ok()),
-            sequence: count("sequence"),
-            operation: sign.text("operation", message).map(str::to_owned),
-            waited: count("waited_ms").map(|milliseconds| Seconds(milliseconds as f64 / 1000.0)),
-            last_enqueued: count("last_enqueued"),
-            last_completed: count("last_completed"),
-        }),
+        SignKind::CollectiveTimeout | SignKind::CollectiveProgress => {
+            ProgramFact::CollectiveTimeout(CollectiveTimeout {
+                rank: count("rank").and_then(|rank| u32::try_from(rank).ok()),
+                sequence: count("sequence"),
+                operation: sign.text("operation", message).map(str::to_owned),
+                waited: count("waited_ms").map(|milliseconds| Seconds(milliseconds as f64 / 1000.0)),
+                last_enqueued: count("last_enqueued"),
+                last_completed: count("last_completed"),
+            })
+        }
         SignKind::NcclSharedMemory => ProgramFact::SharedMemoryShort { is_sure: true },
         SignKind::SharedMemoryFull => {
             let is_sure = !text.contains("might be caused") && !text.contains("It is possible");
@@ -162,7 +227,9 @@ fn of_sign(sign: &Sign, text: &str, message: &Squeezed) -> Option<ProgramFact> {
         SignKind::NcclNoPeerAccess => ProgramFact::NcclWay(NcclWay::NoPeerAccess),
         SignKind::NcclSocket => ProgramFact::NcclWay(NcclWay::Socket),
         SignKind::NcclError => ProgramFact::Nccl { what: nccl_words(text) },
-        SignKind::ArchUnsupported | SignKind::ArchWarning => ProgramFact::ArchUnsupported(arch(sign, text, message)),
+        SignKind::ArchUnsupported | SignKind::ArchWarning => {
+            ProgramFact::ArchUnsupported(arch(sign, text, message))
+        }
         SignKind::DriverTooOld => too_old(message),
         SignKind::NoDriver => ProgramFact::NoDriver,
         SignKind::TooManyWorkers => ProgramFact::TooManyWorkers(TooManyWorkers {
@@ -173,7 +240,9 @@ fn of_sign(sign: &Sign, text: &str, message: &Squeezed) -> Option<ProgramFact> {
         SignKind::LoaderSegfault => loader(Some(11)),
         SignKind::LoaderEnded => loader(None),
         SignKind::JobMemoryLimit => ProgramFact::LimitHit(LimitHit::Memory),
-        SignKind::MachineMemory => ProgramFact::ProcessEnd(ProcessEnd { signal: Some(9), is_loader: true, ..ProcessEnd::default() }),
+        SignKind::MachineMemory => {
+            ProgramFact::ProcessEnd(ProcessEnd { signal: Some(9), is_loader: true, ..ProcessEnd::default() })
+        }
         SignKind::FilesLimit => ProgramFact::LimitHit(LimitHit::Files),
         SignKind::TasksLimit => ProgramFact::LimitHit(LimitHit::Tasks),
         SignKind::LockedMemoryLimit => ProgramFact::LimitHit(LimitHit::LockedMemory),
@@ -215,7 +284,8 @@ fn too_old(message: &Squeezed) -> ProgramFact {
     let sign = program_sign(message).filter(|sign| sign.kind == SignKind::DriverTooOld);
     // 12000 is CUDA 12.0.
     let found = sign.and_then(|sign| sign.count("found", message));
-    let supports = found.filter(|found| *found >= 1000).map(|found| format!("{}.{}", found / 1000, found % 1000 / 10));
+    let supports =
+        found.filter(|found| *found >= 1000).map(|found| format!("{}.{}", found / 1000, found % 1000 / 10));
     let needs = sign.and_then(|sign| sign.text("needs", message)).map(str::to_owned);
     ProgramFact::DriverTooOld { supports, needs }
 }
@@ -241,7 +311,9 @@ fn card_name(text: &str) -> Option<String> {
 fn capability(written: &str) -> Option<String> {
     let parts: Vec<&str> = written.split(['.', ',']).collect();
     if let [major, minor] = parts.as_slice() {
-        let is_number = |part: &str| !part.is_empty() && part.len() <= 2 && part.bytes().all(|byte| byte.is_ascii_digit());
+        let is_number = |part: &str| {
+            !part.is_empty() && part.len() <= 2 && part.bytes().all(|byte| byte.is_ascii_digit())
+        };
         return (is_number(major) && is_number(minor)).then(|| format!("{major}.{minor}"));
     }
     let number: u32 = written.parse().ok()?;
@@ -284,7 +356,10 @@ mod tests {
             ("CUDA error: an illegal memory access was encountered", 700),
             ("Error 804: forward compatibility was attempted on non supported HW", 804),
             ("CUDA error 802: system not yet initialized", 802),
-            ("Check failed: error == cudaSuccess (46 vs. 0)  all CUDA-capable devices are busy or unavailable", 46),
+            (
+                "Check failed: error == cudaSuccess (46 vs. 0)  all CUDA-capable devices are busy or unavailable",
+                46,
+            ),
             ("E cuda_driver.cc:266] failed call to cuInit: CUDA_ERROR_UNKNOWN: unknown error", 999),
             ("transform: failed to synchronize: cudaErrorECCUncorrectable: uncorrectable ECC error", 214),
             ("ggml_cuda_init: failed to initialize CUDA: unknown error", 999),
@@ -309,7 +384,10 @@ mod tests {
         assert_eq!(arch.capability.as_deref(), Some("12.0"));
         assert_eq!(arch.built_for, ["5.0", "8.0", "9.0"]);
         assert!(arch.is_warning);
-        let said = of_exception("RuntimeError", "CUDA error: no kernel image is available for execution on the device");
+        let said = of_exception(
+            "RuntimeError",
+            "CUDA error: no kernel image is available for execution on the device",
+        );
         assert!(matches!(said.fact, ProgramFact::ArchUnsupported(_)), "{said:?}");
         let Some(ProgramFact::ArchUnsupported(arch)) = fact(
             "ggml-cuda.cu: ERROR: CUDA kernel mul_mat_q has no device code compatible with CUDA arch 600. ggml-cuda.cu \
@@ -319,7 +397,9 @@ mod tests {
         };
         assert_eq!((arch.capability.as_deref(), arch.built_for.len()), (Some("6.0"), 3));
         assert_eq!(
-            fact("RuntimeError: The NVIDIA driver on your system is too old (found version 11040). Please update"),
+            fact(
+                "RuntimeError: The NVIDIA driver on your system is too old (found version 11040). Please update"
+            ),
             Some(ProgramFact::DriverTooOld { supports: Some("11.4".to_owned()), needs: None })
         );
         assert_eq!(
@@ -339,8 +419,13 @@ mod tests {
         assert_eq!((timeout.rank, timeout.sequence), (Some(3), Some(808)));
         assert_eq!((timeout.last_enqueued, timeout.last_completed), (Some(811), Some(807)));
         assert_eq!(fact("NCCL INFO Using network Socket"), Some(ProgramFact::NcclWay(NcclWay::Socket)));
-        assert_eq!(fact("OSError: [Errno 24] Too many open files"), Some(ProgramFact::LimitHit(LimitHit::Files)));
-        let Some(ProgramFact::ProcessEnd(end)) = fact("DataLoader worker (pid 7) is killed by signal: Killed.") else {
+        assert_eq!(
+            fact("OSError: [Errno 24] Too many open files"),
+            Some(ProgramFact::LimitHit(LimitHit::Files))
+        );
+        let Some(ProgramFact::ProcessEnd(end)) =
+            fact("DataLoader worker (pid 7) is killed by signal: Killed.")
+        else {
             panic!()
         };
         assert_eq!((end.pid.map(|pid| pid.0), end.signal, end.is_loader), (Some(7), Some(9), true));
@@ -353,7 +438,8 @@ mod tests {
         let said = of_exception("KeyError", "'rank'");
         let ProgramFact::Exception(exception) = said.fact else { panic!() };
         assert_eq!((exception.name.as_str(), exception.class), ("KeyError", ErrorClass::UncaughtException));
-        let said = of_exception("torch.cuda.OutOfMemoryError", "CUDA out of memory. Tried to allocate 2.00 GiB");
+        let said =
+            of_exception("torch.cuda.OutOfMemoryError", "CUDA out of memory. Tried to allocate 2.00 GiB");
         assert!(matches!(said.fact, ProgramFact::OutOfCardMemory(_)));
     }
 

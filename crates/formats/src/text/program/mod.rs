@@ -47,14 +47,12 @@ pub(super) fn read(lines: &[Line<'_>], _: &Context<'_>) -> Option<Block> {
 fn block(lines: usize, program: Vec<LogLine>, library_code: Option<u32>) -> Block {
     let mut scene = Scene {
         program,
-        provenance: Provenance {
-            source: SourceKind::Text,
-            inputs: vec![Format::ProgramLog.to_string()],
-        },
+        provenance: Provenance { source: SourceKind::Text, inputs: vec![Format::ProgramLog.to_string()] },
         ..Scene::default()
     };
     if let Some(code) = library_code {
-        scene.machine.driver.library = Reading::Failed(Failure::Nvml { call: "nvmlInit_v2".to_owned(), code });
+        scene.machine.driver.library =
+            Reading::Failed(Failure::Nvml { call: "nvmlInit_v2".to_owned(), code });
     }
     Block { lines, scene, remarks: Vec::new() }
 }
@@ -138,9 +136,18 @@ fn is_of_program(prefixed: &Prefixed<'_>) -> bool {
 
 /// Returns whether a line is one of the kernel, of the driver's tools, or of who watches over cards.
 fn is_of_others(text: &str) -> bool {
-    ["NVRM: ", " kernel: ", "nvidia-smi", "Xid=", "nvidia.com/gpu", "total-vm:", "oom-kill:constraint", "oom_reaper"]
-        .iter()
-        .any(|mark| text.contains(mark))
+    [
+        "NVRM: ",
+        " kernel: ",
+        "nvidia-smi",
+        "Xid=",
+        "nvidia.com/gpu",
+        "total-vm:",
+        "oom-kill:constraint",
+        "oom_reaper",
+    ]
+    .iter()
+    .any(|mark| text.contains(mark))
 }
 
 /// Returns whether a line is a warning of Python: `UserWarning: …`, with or without the place in a file before it.
@@ -149,7 +156,8 @@ fn is_warning(text: &str) -> bool {
         return false;
     };
     let name = before.rsplit([' ', ':']).next().unwrap_or(before);
-    name.starts_with(|first: char| first.is_ascii_uppercase()) && name.bytes().all(|byte| byte.is_ascii_alphabetic())
+    name.starts_with(|first: char| first.is_ascii_uppercase())
+        && name.bytes().all(|byte| byte.is_ascii_alphabetic())
 }
 
 /// Returns what programs say in these lines, in order, and a code of the driver's library.
@@ -181,7 +189,8 @@ fn said(lines: &[Line<'_>]) -> (Vec<LogLine>, Option<u32>) {
 
 /// Leaves the first and last of very many steps.
 fn drop_middle_steps(program: &mut Vec<LogLine>) {
-    let is_step = |line: &LogLine| matches!(line.fact, Some(ProgramFact::Step(_) | ProgramFact::ServerState(_)));
+    let is_step =
+        |line: &LogLine| matches!(line.fact, Some(ProgramFact::Step(_) | ProgramFact::ServerState(_)));
     let steps = program.iter().filter(|line| is_step(line)).count();
     if steps <= STEPS_KEPT * 2 {
         return;

@@ -28,8 +28,7 @@ const MARKS_MAX: usize = 8;
 const LEVELS: &[&str] =
     &["TRACE", "DEBUG", "INFO", "NOTICE", "WARNING", "WARN", "ERROR", "CRITICAL", "FATAL", "PANIC"];
 
-const MONTHS: &[&str] =
-    &["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+const MONTHS: &[&str] = &["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
 /// Takes everything off that stands before the text of a line.
 pub(super) fn stripped(line: &str) -> Prefixed<'_> {
@@ -133,8 +132,11 @@ fn nccl_mark(text: &str) -> Option<(&str, Option<u32>, &str)> {
     let (pid, thread) = numbers.split_once(':')?;
     let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
     let (card, rest) = rest.strip_prefix('[')?.split_once(']')?;
-    (!host.is_empty() && is_number(pid) && is_number(thread) && is_number(card))
-        .then_some((writer, None, after_blank(rest)))
+    (!host.is_empty() && is_number(pid) && is_number(thread) && is_number(card)).then_some((
+        writer,
+        None,
+        after_blank(rest),
+    ))
 }
 
 /// `Oct 04 15:02:41 host name[394]: `; the kernel's own lines stay as they are.
@@ -192,9 +194,17 @@ fn time_mark(text: &str) -> Option<(Option<Timestamp>, &str)> {
     let written = &inside[..inside.len() - rest.len() + zone];
     let at = if zone > 0 { written.replace([' ', '_'], "T").replace(',', ".").parse().ok() } else { None };
     let rest = &rest[zone..];
-    let rest = if is_in_brackets { rest.split_once(']').filter(|(between, _)| between.len() <= 40)?.1 } else { rest };
+    let rest = if is_in_brackets {
+        rest.split_once(']').filter(|(between, _)| between.len() <= 40)?.1
+    } else {
+        rest
+    };
     // A time is followed by something that sets it apart.
-    let rest = match rest.strip_prefix(": ").or_else(|| rest.strip_prefix(" - ")).or_else(|| rest.strip_prefix(" | ")) {
+    let rest = match rest
+        .strip_prefix(": ")
+        .or_else(|| rest.strip_prefix(" - "))
+        .or_else(|| rest.strip_prefix(" | "))
+    {
         Some(rest) => rest,
         None if rest.is_empty() || is_in_brackets => after_blank(rest),
         None => rest.strip_prefix([' ', '\t', ']'])?,
@@ -234,7 +244,9 @@ fn glog_mark(text: &str) -> Option<&str> {
     let (before, rest) = after_level.split_once(']')?;
     let is_numbered = before.starts_with(|first: char| first.is_ascii_digit());
     let is_short = text.starts_with('[') && before.starts_with(' ');
-    let names_a_place = before.rsplit_once(':').is_some_and(|(_, line)| digits(line).is_some_and(|(_, rest)| rest.is_empty()));
+    let names_a_place = before
+        .rsplit_once(':')
+        .is_some_and(|(_, line)| digits(line).is_some_and(|(_, rest)| rest.is_empty()));
     (before.len() <= 120 && names_a_place && (is_numbered || is_short)).then(|| after_blank(rest))
 }
 
@@ -250,7 +262,10 @@ fn level_mark(text: &str) -> Option<&str> {
         let (between, rest) = rest.split_once(']')?;
         return (between.len() <= 60).then(|| after_blank(rest));
     }
-    let rest = rest.strip_prefix(" - ").or_else(|| rest.strip_prefix(" | ")).or_else(|| rest.strip_prefix([':', ' ', '\t']))?;
+    let rest = rest
+        .strip_prefix(" - ")
+        .or_else(|| rest.strip_prefix(" | "))
+        .or_else(|| rest.strip_prefix([':', ' ', '\t']))?;
     // Levels are often filled up to one width; what a traceback is indented by stays.
     Some(if rest.trim_start().starts_with("File \"") { rest } else { rest.trim_start() })
 }
@@ -259,7 +274,8 @@ fn level_mark(text: &str) -> Option<&str> {
 fn place_mark(text: &str) -> Option<&str> {
     let inside = text.strip_prefix('[').unwrap_or(text);
     // TensorFlow has one letter before the place.
-    let inside = ["I ", "W ", "E ", "F "].iter().find_map(|letter| inside.strip_prefix(letter)).unwrap_or(inside);
+    let inside =
+        ["I ", "W ", "E ", "F "].iter().find_map(|letter| inside.strip_prefix(letter)).unwrap_or(inside);
     let (place, rest) = inside.split_once(']')?;
     let is_place = place.len() <= 120
         && !place.contains(' ')
@@ -281,11 +297,19 @@ mod tests {
             ("4: Traceback (most recent call last):", Some(4), "Traceback (most recent call last):"),
             ("(EngineCore_0 pid=77) ERROR 11-30 10:00:00 [core.py:390] ValueError: x", None, "ValueError: x"),
             ("(Worker rank=2 pid=77) INFO hello", Some(2), "hello"),
-            ("gpu1:12:34 [1] NCCL INFO NET/IB : No device found.", None, "NCCL INFO NET/IB : No device found."),
+            (
+                "gpu1:12:34 [1] NCCL INFO NET/IB : No device found.",
+                None,
+                "NCCL INFO NET/IB : No device found.",
+            ),
             ("Oct  4 15:02:41 llm webui[394]: RuntimeError: x", None, "RuntimeError: x"),
             ("2026-11-30 20:07:55,932 ERROR trainer: no", None, "trainer: no"),
             ("[2026-11-30 20:07:55,932] [INFO] [launch.py:316:main] Killing", None, "Killing"),
-            ("[rank0]:[E1130 10:00:00.123 ProcessGroupNCCL.cpp:607] [Rank 0] Watchdog", Some(0), "[Rank 0] Watchdog"),
+            (
+                "[rank0]:[E1130 10:00:00.123 ProcessGroupNCCL.cpp:607] [Rank 0] Watchdog",
+                Some(0),
+                "[Rank 0] Watchdog",
+            ),
             ("[E ProcessGroupNCCL.cpp:458] [Rank 0] Watchdog", None, "[Rank 0] Watchdog"),
             ("E0000 00:00:1700000000.123456    1234 cuda_dnn.cc:8310] Could not", None, "Could not"),
             ("WARNING:torch.distributed.run:x", None, "torch.distributed.run:x"),

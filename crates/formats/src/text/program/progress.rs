@@ -6,7 +6,8 @@ use gpuwhy_model::units::Seconds;
 
 /// Returns how long a step took, where a line says so.
 pub(super) fn step(text: &str) -> Option<ProgramFact> {
-    const STEMS: &[&str] = &["elapsed time per iteration", "samples per second", "samples/s", "Time ", "time: ", "s/it"];
+    const STEMS: &[&str] =
+        &["elapsed time per iteration", "samples per second", "samples/s", "Time ", "time: ", "s/it"];
     if !STEMS.iter().any(|stem| text.contains(stem)) {
         return None;
     }
@@ -22,7 +23,8 @@ pub(super) fn step(text: &str) -> Option<ProgramFact> {
         .or_else(|| real(&["elapsed time per iteration (s): {real}"]))
         .or(of_step)
         .or_else(|| real(&["{real}s/it"]));
-    let samples_per_s = real(&["samples per second: {real}", "speed: {real} samples/sec", "{real} samples/s"]);
+    let samples_per_s =
+        real(&["samples per second: {real}", "speed: {real} samples/sec", "{real} samples/s"]);
     if took.is_none() && samples_per_s.is_none() {
         return None;
     }
@@ -47,7 +49,9 @@ fn is_nan_next(rest: &str) -> bool {
     /// How far the value may stand behind the word.
     const NEAR: usize = 32;
     let end = (0..=NEAR.min(rest.len())).rev().find(|place| rest.is_char_boundary(*place)).unwrap_or(0);
-    let words = rest[..end].split(|character: char| !character.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+    let words = rest[..end]
+        .split(|character: char| !character.is_ascii_alphanumeric())
+        .filter(|word| !word.is_empty());
     for word in words.take(3) {
         if word == "nan" {
             return true;
@@ -85,7 +89,13 @@ mod tests {
                 Some(8.597),
                 None,
             ),
-            ("Epoch[0] Batch [299]\tSpeed: 108.597701 samples/sec\taccuracy=0.001", Some(299), None, None, Some(108.597_701)),
+            (
+                "Epoch[0] Batch [299]\tSpeed: 108.597701 samples/sec\taccuracy=0.001",
+                Some(299),
+                None,
+                None,
+                Some(108.597_701),
+            ),
             ("Epoch 0: : 371it [2:20:27, 22.72s/it, loss=5.85]", Some(371), Some(22.72), None, None),
         ] {
             let expected = Step {

@@ -27,8 +27,20 @@ pub(super) enum Shape<'line> {
 }
 
 /// Endings of the names of exceptions: outside of a traceback, a name must have one.
-const ENDINGS: &[&str] =
-    &["Error", "Exception", "Interrupt", "Exit", "Failure", "Timeout", "Exhausted", "Mismatch", "Died", "Failed", "OOM", "RemoteTraceback"];
+const ENDINGS: &[&str] = &[
+    "Error",
+    "Exception",
+    "Interrupt",
+    "Exit",
+    "Failure",
+    "Timeout",
+    "Exhausted",
+    "Mismatch",
+    "Died",
+    "Failed",
+    "OOM",
+    "RemoteTraceback",
+];
 
 /// Reasons of a cluster that look like names of exceptions.
 const NO_EXCEPTIONS: &[&str] = &[
@@ -94,14 +106,14 @@ fn is_detail(text: &str) -> bool {
 
 /// Splits a line into the name of an exception and its message, if it begins so.
 fn exception(text: &str, is_in_traceback: bool) -> Option<(&str, &str)> {
-    let length = text
-        .bytes()
-        .take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.'))
-        .count();
+    let length =
+        text.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.')).count();
     let (name, rest) = text.split_at(length);
     // Ray writes what it wraps in parentheses.
     let rest = match rest.strip_prefix('(').and_then(|inside| inside.split_once(')')) {
-        Some((inside, rest)) if inside.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'.') => rest,
+        Some((inside, rest)) if inside.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'.') => {
+            rest
+        }
         _ => rest,
     };
     let message = match rest.strip_prefix(':') {
@@ -113,7 +125,9 @@ fn exception(text: &str, is_in_traceback: bool) -> Option<(&str, &str)> {
     let begins_well = short.starts_with(|first: char| first.is_ascii_uppercase() || first == '_')
         && name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
         && !name.ends_with('.');
-    let has_ending = ENDINGS.iter().any(|ending| short.ends_with(ending)) && short != "Error" && !NO_EXCEPTIONS.contains(&short);
+    let has_ending = ENDINGS.iter().any(|ending| short.ends_with(ending))
+        && short != "Error"
+        && !NO_EXCEPTIONS.contains(&short);
     let is_name = begins_well && (has_ending || is_in_traceback && short.len() > 2);
     is_name.then_some((name, message))
 }
@@ -138,7 +152,11 @@ mod tests {
             ("KeyError: 'rank'", false, named("KeyError", "'rank'")),
             ("AssertionError", false, named("AssertionError", "")),
             ("torch.OutOfMemoryError: CUDA out", false, named("torch.OutOfMemoryError", "CUDA out")),
-            ("ray.exceptions.RayTaskError(ValueError): ray::f()", false, named("ray.exceptions.RayTaskError", "ray::f()")),
+            (
+                "ray.exceptions.RayTaskError(ValueError): ray::f()",
+                false,
+                named("ray.exceptions.RayTaskError", "ray::f()"),
+            ),
             ("StepFailed: step 17", true, named("StepFailed", "step 17")),
             ("Note: step 17", false, Shape::Other),
             ("  | ExceptionGroup: two", true, named("ExceptionGroup", "two")),

@@ -78,7 +78,9 @@ impl Error {
 
     /// Returns whether the machine, the build or another part made it so, and not the program's own code.
     fn is_of_machine(&self) -> bool {
-        self.fact().is_some_and(|fact| !is_talk(fact) && !matches!(fact, ProgramFact::Exception(_) | ProgramFact::LossNotANumber))
+        self.fact().is_some_and(|fact| {
+            !is_talk(fact) && !matches!(fact, ProgramFact::Exception(_) | ProgramFact::LossNotANumber)
+        })
     }
 
     fn role(&self) -> Option<Standing> {
@@ -110,7 +112,8 @@ fn is_talk(fact: &ProgramFact) -> bool {
 pub(super) fn decide(errors: &mut [Error]) {
     let mut start = 0;
     while start < errors.len() {
-        let more = errors[start + 1..].iter().take_while(|error| error.is_exception && error.is_linked).count();
+        let more =
+            errors[start + 1..].iter().take_while(|error| error.is_exception && error.is_linked).count();
         let end = start + 1 + more;
         decide_chain(&mut errors[start..end]);
         start = end;

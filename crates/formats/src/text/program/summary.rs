@@ -57,7 +57,8 @@ pub(super) fn of_tensorflow(lines: &[Line<'_>]) -> Option<(ProgramFact, usize)> 
     let limit = value(lines.first()?, "Limit")?;
     let in_use = value(lines.get(1)?, "InUse")?;
     let others = ["MaxInUse", "NumAllocs", "MaxAllocSize", "Reserved", "PeakReserved", "LargestFreeBlock"];
-    let more = lines[2..].iter().take_while(|line| others.iter().any(|name| value(line, name).is_some())).count();
+    let more =
+        lines[2..].iter().take_while(|line| others.iter().any(|name| value(line, name).is_some())).count();
     let state = AllocatorState {
         limit: Some(Bytes(limit)),
         allocated: Some(Bytes(in_use)),

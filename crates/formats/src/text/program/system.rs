@@ -95,7 +95,9 @@ fn by_shell(trimmed: &str) -> Option<u32> {
             [job] => job.starts_with('[') && job.ends_with(|last: char| "]+-".contains(last)),
             _ => false,
         };
-        let is_of_mpi = before.contains("exited on signal") || before.contains("Signal: ") || before.contains("Caught signal");
+        let is_of_mpi = before.contains("exited on signal")
+            || before.contains("Signal: ")
+            || before.contains("Caught signal");
         is_of_shell || is_of_mpi
     })?;
     Some(*number)
@@ -135,13 +137,31 @@ fn by_launcher(text: &str, message: &Squeezed) -> Option<ProgramFact> {
     let pid = in_place("(pid: {count})").or_else(|| in_place("received by PID {count}"));
     let pid = pid.and_then(|pid| u32::try_from(pid).ok());
     let signal = in_place("exitcode: -{count}")
-        .or_else(|| first(&["return code = -{count}", "exitcode=-{count}", "exit code -{count}", "exit_code=-{count}", "signal {count} (SIG", "killed with signal {count}"]))
+        .or_else(|| {
+            first(&[
+                "return code = -{count}",
+                "exitcode=-{count}",
+                "exit code -{count}",
+                "exit_code=-{count}",
+                "signal {count} (SIG",
+                "killed with signal {count}",
+            ])
+        })
         .or_else(|| named_signal(text).map(i64::from));
-    if let Some(signal) = signal.and_then(|signal| u32::try_from(signal).ok()).filter(|signal| (1..65).contains(signal)) {
+    if let Some(signal) =
+        signal.and_then(|signal| u32::try_from(signal).ok()).filter(|signal| (1..65).contains(signal))
+    {
         return Some(ended(signal, pid, None));
     }
-    let code = in_place("exitcode: {count} (pid")
-        .or_else(|| first(&["exited with code {count}", "exit code: {count}", "returned non-zero exit status {count}", "exit code {count}", "exit status {count}"]))?;
+    let code = in_place("exitcode: {count} (pid").or_else(|| {
+        first(&[
+            "exited with code {count}",
+            "exit code: {count}",
+            "returned non-zero exit status {count}",
+            "exit code {count}",
+            "exit status {count}",
+        ])
+    })?;
     match code {
         // A shell adds 128 to the signal.
         129..=159 => Some(ended(u32::try_from(code - 128).ok()?, pid, Some(code))),
@@ -156,9 +176,16 @@ fn by_launcher(text: &str, message: &Squeezed) -> Option<ProgramFact> {
 
 /// Returns a signal that is named where a process is said to have ended by it.
 fn named_signal(text: &str) -> Option<u32> {
-    let is_about_an_end = ["received by PID", "died with", "terminated with signal", "terminated by signal", "exit codes of the workers", "killed by signal"]
-        .iter()
-        .any(|words| text.contains(words));
+    let is_about_an_end = [
+        "received by PID",
+        "died with",
+        "terminated with signal",
+        "terminated by signal",
+        "exit codes of the workers",
+        "killed by signal",
+    ]
+    .iter()
+    .any(|words| text.contains(words));
     let named = |(_, name, _): &&(u32, &str, &str)| text.contains(*name);
     SIGNALS.iter().find(named).filter(|_| is_about_an_end).map(|(number, ..)| *number)
 }

@@ -19,7 +19,9 @@ fn program(text: &str) -> Vec<LogLine> {
 /// Returns the kinds of the errors that ended programs.
 fn classes(text: &str) -> Vec<ErrorClass> {
     let of = |line: LogLine| match line.fact {
-        Some(ProgramFact::Exception(exception)) if line.standing == Some(Standing::Final) => Some(exception.class),
+        Some(ProgramFact::Exception(exception)) if line.standing == Some(Standing::Final) => {
+            Some(exception.class)
+        }
         _ => None,
     };
     program(text).into_iter().filter_map(of).collect()
@@ -76,13 +78,21 @@ fn of_a_chain_the_last_decides() {
 /// Each was printed by a real program that was made to fail so, under several versions of Python.
 #[test]
 fn real_programs_of_every_kind_are_read() {
-    let traceback = |end: &str| format!("Traceback (most recent call last):\n  File \"a.py\", line 3, in <module>\n    f()\n{end}\n");
+    let traceback = |end: &str| {
+        format!("Traceback (most recent call last):\n  File \"a.py\", line 3, in <module>\n    f()\n{end}\n")
+    };
     for (end, class) in [
         ("PermissionError: [Errno 13] Permission denied: '/root/model.bin'", ErrorClass::Permission),
         ("ModuleNotFoundError: No module named 'flash_attention_xyz'", ErrorClass::MissingModule),
         ("ImportError: No module named flash_attention_xyz", ErrorClass::MissingModule),
-        ("ImportError: cannot import name 'loadz' from 'json' (/x/json/__init__.py). Did you mean: 'load'?", ErrorClass::MissingModule),
-        ("OSError: libcudart.so.11.0: cannot open shared object file: No such file or directory", ErrorClass::MissingModule),
+        (
+            "ImportError: cannot import name 'loadz' from 'json' (/x/json/__init__.py). Did you mean: 'load'?",
+            ErrorClass::MissingModule,
+        ),
+        (
+            "OSError: libcudart.so.11.0: cannot open shared object file: No such file or directory",
+            ErrorClass::MissingModule,
+        ),
         ("IOError: [Errno 2] No such file or directory: 'conf/train.json'", ErrorClass::MissingFile),
         ("AssertionError: batch 10 is not a multiple of 4", ErrorClass::Assertion),
         ("AssertionError", ErrorClass::Assertion),
@@ -94,23 +104,25 @@ fn real_programs_of_every_kind_are_read() {
         ("__main__.StepFailed: step 17 gave no gradient", ErrorClass::UncaughtException),
         ("ValueError: loss is nan at step 0", ErrorClass::NanLoss),
         ("RecursionError: maximum recursion depth exceeded", ErrorClass::UncaughtException),
-        ("UnicodeDecodeError: 'utf-8' codec can't decode byte 0xff in position 0: invalid start byte", ErrorClass::UncaughtException),
+        (
+            "UnicodeDecodeError: 'utf-8' codec can't decode byte 0xff in position 0: invalid start byte",
+            ErrorClass::UncaughtException,
+        ),
     ] {
         assert_eq!(classes(&traceback(end)), [class], "{end}");
     }
     for end in ["MemoryError", "OSError: [Errno 12] Cannot allocate memory"] {
         let program = program(&traceback(end));
-        let is_memory = matches!(
-            program[0].fact,
-            Some(ProgramFact::OutOfHostMemory { .. })
-        ) || classes(&traceback(end)) == [ErrorClass::HostMemoryError];
+        let is_memory = matches!(program[0].fact, Some(ProgramFact::OutOfHostMemory { .. }))
+            || classes(&traceback(end)) == [ErrorClass::HostMemoryError];
         assert!(is_memory, "{program:?}");
     }
 }
 
 #[test]
 fn without_header_and_with_a_mark_a_syntax_error_is_read() {
-    let text = "  File \"/work/syntax.py\", line 2\n    x = [1, 2\n        ^\nSyntaxError: '[' was never closed\n";
+    let text =
+        "  File \"/work/syntax.py\", line 2\n    x = [1, 2\n        ^\nSyntaxError: '[' was never closed\n";
     assert_eq!(classes(text), [ErrorClass::UncaughtException]);
     let text = "    main()\nKeyError: 'rank'\n";
     assert_eq!(understand(text).pieces.len(), 1);
@@ -272,7 +284,8 @@ fn a_program_that_goes_on_has_handled_its_error() {
 
 #[test]
 fn a_code_of_the_library_is_the_machines() {
-    let (scene, _) = taken("pynvml.NVMLError_LibRmVersionMismatch: RM has detected an NVML/RM version mismatch.\n");
+    let (scene, _) =
+        taken("pynvml.NVMLError_LibRmVersionMismatch: RM has detected an NVML/RM version mismatch.\n");
     assert_eq!(
         scene.machine.driver.library,
         Reading::Failed(Failure::Nvml { call: "nvmlInit_v2".to_owned(), code: 18 })

@@ -145,14 +145,29 @@ pub(super) fn continues(text: &str) -> bool {
     let begins_something = trimmed.starts_with(['$', '+', '|', '>', '#'])
         || trimmed.starts_with("Traceback (most")
         || crate::paste::command_after_prompt(text).is_some();
-    !begins_something && !trimmed.is_empty() && matches!(shape(text, false), Shape::Other) && !says_its_own(trimmed)
+    !begins_something
+        && !trimmed.is_empty()
+        && matches!(shape(text, false), Shape::Other)
+        && !says_its_own(trimmed)
 }
 
 /// Returns whether a line is a message of its own, by its words alone.
 fn says_its_own(trimmed: &str) -> bool {
     const BEGINS: &[&str] = &[
-        "terminate called", "Fatal Python error", "Segmentation fault", "Killed", "Aborted", "Bus error", "slurmstepd:",
-        "srun:", "Exception in thread", "Process ", "make: ", "ERROR conda", "iteration ", "Epoch",
+        "terminate called",
+        "Fatal Python error",
+        "Segmentation fault",
+        "Killed",
+        "Aborted",
+        "Bus error",
+        "slurmstepd:",
+        "srun:",
+        "Exception in thread",
+        "Process ",
+        "make: ",
+        "ERROR conda",
+        "iteration ",
+        "Epoch",
     ];
     let begins = BEGINS.iter().any(|begin| trimmed.starts_with(begin)) && !trimmed.contains(" has ");
     begins || system::is_of_shell(trimmed)

@@ -1,5 +1,7 @@
 //! `nothing-wrong`: every card is free, or works and shows nothing amiss, and enough was seen to say so.
 
+mod served;
+
 use gpuwhy_model::action::{Action, SubjectKind};
 use gpuwhy_model::cause::Cause;
 use gpuwhy_model::evidence::Comparison;
@@ -39,6 +41,10 @@ pub(crate) static RULE: Rule = Rule {
             Signal::VramByProcess,
             Signal::ProcessState,
             Signal::KernelLog,
+            Signal::ServerQueue,
+            Signal::ServerCache,
+            Signal::Profile,
+            Signal::Stacks,
         ],
     },
     check,
@@ -62,6 +68,7 @@ enum Healthy {
 }
 
 fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
+    served::check(scene, limits, findings);
     let kin = Kin::of(scene);
     let mut healthy: Vec<(&Card, Healthy)> = Vec::new();
     for card in whole_cards(scene) {

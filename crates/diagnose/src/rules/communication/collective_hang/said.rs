@@ -85,7 +85,9 @@ fn somebody_failed(scene: &Scene) -> bool {
         line.standing == Some(Standing::Final)
             && !matches!(
                 line.fact,
-                None | Some(ProgramFact::CollectiveTimeout(_) | ProgramFact::Nccl { .. } | ProgramFact::ProcessEnd(_))
+                None | Some(
+                    ProgramFact::CollectiveTimeout(_) | ProgramFact::Nccl { .. } | ProgramFact::ProcessEnd(_)
+                )
             )
     })
 }
@@ -102,7 +104,8 @@ fn weigh_behind(members: &BTreeMap<u32, Progress>, behind: Option<(u32, u64)>, d
     let Some((rank, sequence)) = behind else {
         return;
     };
-    let most = members.values().filter_map(|member| member.handed_over.or(member.waits_in)).max().unwrap_or(0);
+    let most =
+        members.values().filter_map(|member| member.handed_over.or(member.waits_in)).max().unwrap_or(0);
     draft.finding.detail.insert("rank".to_owned(), rank.to_string());
     draft.agree(1.0, place(rank, sequence, most));
 }

@@ -46,12 +46,18 @@ pub(super) fn check(scene: &Scene, findings: &mut Findings) {
 fn said(fact: &ProgramFact) -> Option<Said> {
     let ends = |limit, summary, fix, strength| Said { limit, summary, fix, strength, goes_on: false };
     Some(match fact {
-        ProgramFact::LimitHit(LimitHit::Files) => ends("files", text::summary_files(), text::fix_files(), 0.65),
-        ProgramFact::LimitHit(LimitHit::Tasks) => ends("tasks", text::summary_tasks(), text::fix_tasks(), 0.7),
+        ProgramFact::LimitHit(LimitHit::Files) => {
+            ends("files", text::summary_files(), text::fix_files(), 0.65)
+        }
+        ProgramFact::LimitHit(LimitHit::Tasks) => {
+            ends("tasks", text::summary_tasks(), text::fix_tasks(), 0.7)
+        }
         ProgramFact::LimitHit(LimitHit::LockedMemory) => {
             ends("locked-memory", text::summary_locked(), text::fix_locked(), 0.8)
         }
-        ProgramFact::LimitHit(LimitHit::Memory) => ends("memory", text::summary_killed(), text::fix_memory(), 0.9),
+        ProgramFact::LimitHit(LimitHit::Memory) => {
+            ends("memory", text::summary_killed(), text::fix_memory(), 0.9)
+        }
         ProgramFact::NcclWay(NcclWay::DeviceNotOpened) => Said {
             goes_on: true,
             ..ends("devices", text::summary_network_device(), text::fix_network_device(), 0.6)

@@ -28,7 +28,9 @@ pub(super) fn check(scene: &Scene, findings: &mut Findings) {
 
 fn refused(fact: &ProgramFact) -> Option<(&str, Bytes)> {
     match fact {
-        ProgramFact::Preallocation(Preallocation { framework, refused: Some(bytes), .. }) if *bytes >= GRAB_MIN => {
+        ProgramFact::Preallocation(Preallocation { framework, refused: Some(bytes), .. })
+            if *bytes >= GRAB_MIN =>
+        {
             Some((framework, *bytes))
         }
         _ => None,

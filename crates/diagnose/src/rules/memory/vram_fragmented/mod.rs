@@ -93,7 +93,13 @@ fn by_state(state: &AllocatorState, unused: Bytes) -> Draft {
     let words = text::unused(unused, state.reserved.unwrap_or(unused));
     draft.agree_by(4.0, 0.85, once(Signal::VramByProcess, unused.0, Unit::Bytes, Reader::ProgramLog, words));
     let failures = state.failures.unwrap_or(0);
-    draft.mention(once(Signal::ProgramLog, failures, Unit::Count, Reader::ProgramLog, text::failures(failures)));
+    draft.mention(once(
+        Signal::ProgramLog,
+        failures,
+        Unit::Count,
+        Reader::ProgramLog,
+        text::failures(failures),
+    ));
     draft.finding.detail.extend(state.card.map(|card| ("card".to_owned(), card.to_string())));
     advise(&mut draft);
     draft

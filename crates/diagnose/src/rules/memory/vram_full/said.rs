@@ -127,7 +127,9 @@ fn summary(memory: &OutOfCardMemory, shortage: &Shortage) -> Text {
             text::summary_others(bytes, requested)
         }
         Shortage::Somebody { bytes } => text::summary_somebody(*bytes),
-        Shortage::Full if memory.total.is_some() && memory.requested.is_some() => text::summary_needs(requested, total),
+        Shortage::Full if memory.total.is_some() && memory.requested.is_some() => {
+            text::summary_needs(requested, total)
+        }
         Shortage::Refused => text::summary_refused(memory.free.unwrap_or_default(), requested),
         Shortage::Full | Shortage::NotSaid | Shortage::Fragmented { .. } => text::summary_not_enough(),
     }
@@ -138,7 +140,10 @@ fn used(memory: &OutOfCardMemory) -> Option<Evidence> {
     let (total, free) = (memory.total?, memory.free?);
     let words = text::left(free, total);
     let evidence = once(Signal::VramUsed, free.0, Unit::Bytes, Reader::ProgramLog, words);
-    Some(with_normal(evidence, memory.requested.map(|requested| normal(Comparison::AtLeast, requested.0 as f64))))
+    Some(with_normal(
+        evidence,
+        memory.requested.map(|requested| normal(Comparison::AtLeast, requested.0 as f64)),
+    ))
 }
 
 fn held_by(other: &MemoryOfProcess) -> Evidence {

@@ -80,7 +80,8 @@ fn judge(scene: &Scene, decisive: Suspect<'_>, all: &[Suspect<'_>]) -> Draft {
     let Judged { class, strength } = decisive.judged;
     let mut draft = about_program(&RULE, summary(class)).severity(Severity::Warn);
     let number_of_losses = all.iter().filter(|suspect| is_loss(suspect.line)).count();
-    let strength = if number_of_losses >= NOT_A_NUMBER_OFTEN && is_loss(decisive.line) { 0.9 } else { strength };
+    let strength =
+        if number_of_losses >= NOT_A_NUMBER_OFTEN && is_loss(decisive.line) { 0.9 } else { strength };
     draft.agree_by(4.0, strength, says(decisive.line));
     if ended_by_machine(scene) {
         draft.silent(4.0);

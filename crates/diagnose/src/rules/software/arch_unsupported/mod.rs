@@ -24,11 +24,7 @@ mod text {
 /// The rule.
 pub(crate) static RULE: Rule = Rule {
     cause: Cause::ArchUnsupported,
-    needs: Needs {
-        span: Span::NONE,
-        samples: 1,
-        signals: &[Signal::ProgramLog, Signal::DriverVersion],
-    },
+    needs: Needs { span: Span::NONE, samples: 1, signals: &[Signal::ProgramLog, Signal::DriverVersion] },
     check,
 };
 
@@ -79,7 +75,10 @@ fn arch(fact: &ProgramFact) -> Option<&ArchUnsupported> {
 /// Returns the compute capability of the machine's cards, where all have the same.
 fn capability_of_cards(scene: &Scene) -> Option<String> {
     let mut all = whole_cards(scene).map(|card| {
-        card.name.known().and_then(|name| gpuwhy_knowledge::card(name)).map(|fact| fact.compute_capability.clone())
+        card.name
+            .known()
+            .and_then(|name| gpuwhy_knowledge::card(name))
+            .map(|fact| fact.compute_capability.clone())
     });
     let first = all.next()??;
     all.all(|other| other.as_ref() == Some(&first)).then_some(first)
@@ -91,7 +90,8 @@ fn weigh_build(known: &Match<'_>, draft: &mut Draft) {
         return;
     };
     let words = text::built_for(known.built_for.to_vec(), capability.as_str());
-    let evidence = once(Signal::DriverVersion, known.built_for.join(" "), Unit::Text, Reader::ProgramLog, words);
+    let evidence =
+        once(Signal::DriverVersion, known.built_for.join(" "), Unit::Text, Reader::ProgramLog, words);
     if runs_on(known.built_for, capability) {
         // Another library of the program may be the one without code.
         draft.mention(evidence);

@@ -21,9 +21,10 @@ pub(super) fn check(scene: &Scene, findings: &mut Findings) {
     let mut draft = about_program(&RULE, text::summary_said()).severity(Severity::Warn);
     agree(&mut draft, 3.0, 0.5, &lines);
     let cards: Vec<&Card> = whole_cards(scene).collect();
-    let restricted = cards.iter().find(|card| card.compute_mode.known().is_some_and(|mode| mode != "default"));
-    let all_are_open =
-        !cards.is_empty() && cards.iter().all(|card| card.compute_mode.known().is_some_and(|mode| mode == "default"));
+    let restricted =
+        cards.iter().find(|card| card.compute_mode.known().is_some_and(|mode| mode != "default"));
+    let all_are_open = !cards.is_empty()
+        && cards.iter().all(|card| card.compute_mode.known().is_some_and(|mode| mode == "default"));
     if let Some(card) = restricted {
         let mode = card.compute_mode.known().cloned().unwrap_or_default();
         let words = text::mode(card.index, mode.as_str());

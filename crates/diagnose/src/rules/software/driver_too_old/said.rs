@@ -26,8 +26,8 @@ pub(super) fn check(scene: &Scene, findings: &mut Findings) {
     let said = |which: fn(&(Option<String>, Option<String>)) -> Option<&String>| {
         lines.iter().find_map(|(_, versions)| which(versions)).cloned()
     };
-    let supports = said(|versions| versions.0.as_ref())
-        .or_else(|| scene.machine.driver.cuda_version.known().cloned());
+    let supports =
+        said(|versions| versions.0.as_ref()).or_else(|| scene.machine.driver.cuda_version.known().cloned());
     let needs = said(|versions| versions.1.as_ref());
     let summary = match (&supports, &needs) {
         _ if lines.is_empty() => text::summary_compat(),
@@ -44,7 +44,8 @@ pub(super) fn check(scene: &Scene, findings: &mut Findings) {
     }
     if let Some(highest) = &supports {
         let words = text::driver_runs(highest.as_str());
-        draft.agree(1.0, once(Signal::DriverVersion, highest.as_str(), Unit::Text, Reader::ProgramLog, words));
+        draft
+            .agree(1.0, once(Signal::DriverVersion, highest.as_str(), Unit::Text, Reader::ProgramLog, words));
     }
     draft.advise(Action::UpdateDriver, Vec::new(), text::fix_newer_driver());
     match &supports {

@@ -25,7 +25,9 @@ pub(super) fn check(scene: &Scene, findings: &mut Findings) {
     check_rates(scene, findings);
     let steps: Vec<(f64, f64)> = scene.program.iter().filter_map(|line| timed(line.fact.as_ref()?)).collect();
     let last = &steps[steps.len().saturating_sub(STEPS_MIN)..];
-    if last.len() < STEPS_MIN || !last.iter().all(|(took, waited)| *took > 0.0 && waited / took >= WAIT_SHARE_MIN) {
+    if last.len() < STEPS_MIN
+        || !last.iter().all(|(took, waited)| *took > 0.0 && waited / took >= WAIT_SHARE_MIN)
+    {
         return;
     }
     let share = last.iter().map(|(took, waited)| waited / took).sum::<f64>() / last.len() as f64;
@@ -80,7 +82,9 @@ fn check_rates(scene: &Scene, findings: &mut Findings) {
 /// Returns how long a step took and how much of it was waiting for data, in seconds.
 fn timed(fact: &ProgramFact) -> Option<(f64, f64)> {
     match fact {
-        ProgramFact::Step(Step { took: Some(took), waited_for_data: Some(waited), .. }) => Some((took.0, waited.0)),
+        ProgramFact::Step(Step { took: Some(took), waited_for_data: Some(waited), .. }) => {
+            Some((took.0, waited.0))
+        }
         _ => None,
     }
 }

@@ -17,12 +17,28 @@ use section::{Section, sections};
 
 /// Sections that show what a part describes, where the top is cut off.
 const PARTS: &[&str] = &[
-    "Containers", "Init Containers", "Conditions", "Capacity", "Allocatable", "Non-terminated Pods", "Allocated resources", "Events",
-    "Taints", "QoS Class", "Node-Selectors", "Last State", "State", "Limits", "Requests", "Unschedulable", "Tolerations",
+    "Containers",
+    "Init Containers",
+    "Conditions",
+    "Capacity",
+    "Allocatable",
+    "Non-terminated Pods",
+    "Allocated resources",
+    "Events",
+    "Taints",
+    "QoS Class",
+    "Node-Selectors",
+    "Last State",
+    "State",
+    "Limits",
+    "Requests",
+    "Unschedulable",
+    "Tolerations",
 ];
 
 /// Labels that stand near the top of every description.
-const NEAR_THE_TOP: &[&str] = &["Namespace:", "Roles:", "Labels:", "Annotations:", "Priority:", "API Version:"];
+const NEAR_THE_TOP: &[&str] =
+    &["Namespace:", "Roles:", "Labels:", "Annotations:", "Priority:", "API Version:"];
 
 /// Reads the description that begins with the first of these lines.
 pub(in crate::text) fn read(lines: &[Line<'_>], _: &Context<'_>) -> Option<Block> {
@@ -51,23 +67,34 @@ fn begins(first: &str, lines: &[Line<'_>]) -> bool {
         return false;
     };
     if key == "Name" {
-        return !value.is_empty() && lines.iter().skip(1).take(6).any(|line| NEAR_THE_TOP.iter().any(|near| line.text.starts_with(near)));
+        return !value.is_empty()
+            && lines
+                .iter()
+                .skip(1)
+                .take(6)
+                .any(|line| NEAR_THE_TOP.iter().any(|near| line.text.starts_with(near)));
     }
     let next = lines.iter().skip(1).take(3).map(|line| line.text.trim());
     match key {
         // Other texts have such words too: what must follow shows it.
         "Conditions" | "Events" => {
-            value == "<none>" || next.into_iter().any(|next| next.starts_with("Type ") || event_row(next).is_some())
+            value == "<none>"
+                || next.into_iter().any(|next| next.starts_with("Type ") || event_row(next).is_some())
         }
         "Capacity" | "Allocatable" | "Limits" | "Requests" => {
-            value.is_empty() && next.into_iter().any(|next| next.starts_with("cpu:") || next.starts_with("memory:") || next.contains(".com/"))
+            value.is_empty()
+                && next.into_iter().any(|next| {
+                    next.starts_with("cpu:") || next.starts_with("memory:") || next.contains(".com/")
+                })
         }
         "State" | "Last State" => ["Waiting", "Running", "Terminated"].contains(&value),
         "Unschedulable" => value == "true" || value == "false",
         "Taints" => value.contains(":No") || value == "<none>",
         "QoS Class" => ["Guaranteed", "Burstable", "BestEffort"].contains(&value),
         "Allocated resources" | "Non-terminated Pods" => true,
-        "Containers" | "Init Containers" => value.is_empty() && next.into_iter().any(|next| next.ends_with(':')),
+        "Containers" | "Init Containers" => {
+            value.is_empty() && next.into_iter().any(|next| next.ends_with(':'))
+        }
         "Node-Selectors" | "Tolerations" => !value.is_empty(),
         _ => PARTS.contains(&key) && value.is_empty(),
     }
@@ -98,8 +125,13 @@ fn rows(lines: &[Line<'_>], indent_min: usize) -> (Vec<Event>, usize) {
 /// Returns whether a line is the head of a table of events, or the line below it.
 fn is_head(text: &str) -> bool {
     let mut words = text.split_whitespace();
-    let is_rule = !text.trim().is_empty() && text.trim().bytes().all(|byte| byte == b'-' || byte == b' ' || byte == b'\t');
-    is_rule || matches!((words.next(), words.next()), (Some("Type"), Some("Reason")) | (Some("FirstSeen"), Some("LastSeen")))
+    let is_rule = !text.trim().is_empty()
+        && text.trim().bytes().all(|byte| byte == b'-' || byte == b' ' || byte == b'\t');
+    is_rule
+        || matches!(
+            (words.next(), words.next()),
+            (Some("Type"), Some("Reason")) | (Some("FirstSeen"), Some("LastSeen"))
+        )
 }
 
 /// Returns whether a line is the rest of a sentence that a narrow window broke.
@@ -124,8 +156,13 @@ fn described(sections: &[Section<'_>]) -> Option<(Picture, Vec<Remark>)> {
         Some(namespace) if !name.is_empty() => format!("{namespace}/{name}"),
         _ => name.to_owned(),
     };
-    let is_node = has("Capacity") || has("Allocatable") || has("Roles") || has("Non-terminated Pods") || has("Allocated resources")
-        || has("Taints") || has("Unschedulable");
+    let is_node = has("Capacity")
+        || has("Allocatable")
+        || has("Roles")
+        || has("Non-terminated Pods")
+        || has("Allocated resources")
+        || has("Taints")
+        || has("Unschedulable");
     let object_kind;
     if is_node {
         object_kind = "node";
@@ -137,8 +174,22 @@ fn described(sections: &[Section<'_>]) -> Option<(Picture, Vec<Remark>)> {
         object_kind = "resourcequota";
         section::read_quota(sections, &id, &mut picture);
     } else {
-        let is_pod = ["Containers", "Init Containers", "QoS Class", "State", "Last State", "Limits", "Requests", "Node-Selectors", "Status"];
-        let is_pod = kind.is_none() && is_pod.iter().any(|key| has(key)) && !has("Replicas") && !has("Pod Template") && !has("Completions");
+        let is_pod = [
+            "Containers",
+            "Init Containers",
+            "QoS Class",
+            "State",
+            "Last State",
+            "Limits",
+            "Requests",
+            "Node-Selectors",
+            "Status",
+        ];
+        let is_pod = kind.is_none()
+            && is_pod.iter().any(|key| has(key))
+            && !has("Replicas")
+            && !has("Pod Template")
+            && !has("Completions");
         object_kind = if is_pod { "pod" } else { "" };
         if is_pod {
             pod::read(sections, &id, namespace, &mut picture);
@@ -152,6 +203,7 @@ fn described(sections: &[Section<'_>]) -> Option<(Picture, Vec<Remark>)> {
         }
         picture.events.extend(events);
     }
-    let has_content = !picture.is_empty() || sections.iter().any(|section| section.key == "Events") || has("Name");
+    let has_content =
+        !picture.is_empty() || sections.iter().any(|section| section.key == "Events") || has("Name");
     has_content.then(|| (picture, Vec::new()))
 }

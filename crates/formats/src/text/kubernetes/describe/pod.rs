@@ -2,7 +2,9 @@
 
 use gpuwhy_model::command_line::masked_text;
 use gpuwhy_model::reading::Reading;
-use gpuwhy_model::scene::{Container, ContainerEnd, ContainerState, Job, JobPhase, Resources, Scheduler, WaitReason};
+use gpuwhy_model::scene::{
+    Container, ContainerEnd, ContainerState, Job, JobPhase, Resources, Scheduler, WaitReason,
+};
 
 use super::section::{Section, entries};
 use crate::text::container::obstacle_of;
@@ -40,7 +42,11 @@ struct Ended<'text> {
 /// Reads a pod, or what is left of one.
 pub(super) fn read(sections: &[Section<'_>], id: &str, namespace: Option<&str>, picture: &mut Picture) {
     let value = |key: &str| {
-        sections.iter().find(|section| section.key == key).map(|section| section.value).filter(|value| !value.is_empty() && *value != "<none>")
+        sections
+            .iter()
+            .find(|section| section.key == key)
+            .map(|section| section.value)
+            .filter(|value| !value.is_empty() && *value != "<none>")
     };
     let mut all: Vec<Open<'_>> = Vec::new();
     let mut loose = Open::default();
@@ -61,7 +67,12 @@ pub(super) fn read(sections: &[Section<'_>], id: &str, namespace: Option<&str>, 
             _ => {}
         }
     }
-    if all.is_empty() && (loose.now.is_some() || loose.last.is_some() || loose.is_described || loose.container != Container::default()) {
+    if all.is_empty()
+        && (loose.now.is_some()
+            || loose.last.is_some()
+            || loose.is_described
+            || loose.container != Container::default())
+    {
         all.push(loose);
     }
     let asked: Vec<(&str, &str)> = all.iter().flat_map(Open::asked).collect();
@@ -87,12 +98,17 @@ pub(super) fn read(sections: &[Section<'_>], id: &str, namespace: Option<&str>, 
         containers: all.into_iter().map(Open::finish).collect(),
         ..Job::default()
     };
-    let scheduled = sections.iter().filter(|section| section.key == "Conditions").flat_map(|section| section.lines).find_map(|line| {
-        let mut words = line.text.split_whitespace();
-        (words.next() == Some("PodScheduled")).then(|| words.next() == Some("True"))
-    });
+    let scheduled = sections
+        .iter()
+        .filter(|section| section.key == "Conditions")
+        .flat_map(|section| section.lines)
+        .find_map(|line| {
+            let mut words = line.text.split_whitespace();
+            (words.next() == Some("PodScheduled")).then(|| words.next() == Some("True"))
+        });
     fill_status(&mut job, value("Status"), value("Reason"), value("Message"), scheduled);
-    let says_something = job.phase.is_known() || !job.containers.is_empty() || job.asked.cards.is_known() || !id.is_empty();
+    let says_something =
+        job.phase.is_known() || !job.containers.is_empty() || job.asked.cards.is_known() || !id.is_empty();
     if says_something {
         picture.add_job(job);
     }
@@ -211,7 +227,13 @@ impl<'text> Ended<'text> {
 }
 
 /// Reads how far the pod has come.
-fn fill_status(job: &mut Job, status: Option<&str>, reason: Option<&str>, message: Option<&str>, scheduled: Option<bool>) {
+fn fill_status(
+    job: &mut Job,
+    status: Option<&str>,
+    reason: Option<&str>,
+    message: Option<&str>,
+    scheduled: Option<bool>,
+) {
     // `Terminating (lasts 5m)`, `Failed`.
     let own = status.map(|status| status.split(" (").next().unwrap_or(status));
     let waiting = job.containers.iter().find_map(|container| {
@@ -220,7 +242,8 @@ fn fill_status(job: &mut Job, status: Option<&str>, reason: Option<&str>, messag
         (is_waiting && is_trouble(word)).then(|| word.clone())
     });
     let killed = job.containers.iter().any(|container| {
-        container.state == Reading::Known(ContainerState::Ended) && container.ends.first().is_some_and(|end| end.for_memory)
+        container.state == Reading::Known(ContainerState::Ended)
+            && container.ends.first().is_some_and(|end| end.for_memory)
     });
     let known = reason.filter(|reason| phase(reason).is_some());
     let word = known.map(str::to_owned).or(waiting).or_else(|| own.map(str::to_owned));

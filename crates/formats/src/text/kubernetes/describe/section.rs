@@ -52,10 +52,16 @@ pub(super) fn sections<'text>(lines: &'text [Line<'text>]) -> (Vec<Section<'text
         } else if is_head_of_quota(text) {
             heads.push(place);
             is_table = true;
-        } else if !(text.starts_with([' ', '\t']) || is_table && is_row_of_quota(text)) || command_after_prompt(text).is_some() {
+        } else if !(text.starts_with([' ', '\t']) || is_table && is_row_of_quota(text))
+            || command_after_prompt(text).is_some()
+        {
             // Rows of events that a narrow window broke go on at the left edge.
             let in_events = heads.last().is_some_and(|head| lines[*head].text.starts_with("Events:"));
-            let is_rest = in_events && place > 0 && lines[place - 1].text.len() >= 60 && end == place && command_after_prompt(text).is_none();
+            let is_rest = in_events
+                && place > 0
+                && lines[place - 1].text.len() >= 60
+                && end == place
+                && command_after_prompt(text).is_none();
             if !is_rest {
                 break;
             }
@@ -79,11 +85,14 @@ fn is_head_of_quota(text: &str) -> bool {
 
 fn is_row_of_quota(text: &str) -> bool {
     let words = text.split_whitespace().count();
-    text.starts_with("--") || (3..=8).contains(&words) && text.starts_with(|first: char| first.is_ascii_alphanumeric())
+    text.starts_with("--")
+        || (3..=8).contains(&words) && text.starts_with(|first: char| first.is_ascii_alphanumeric())
 }
 
 /// Returns the entries of a part that are `name: value`, with how far they are indented.
-pub(super) fn entries<'text>(lines: &'text [Line<'text>]) -> impl Iterator<Item = (usize, &'text str, &'text str)> {
+pub(super) fn entries<'text>(
+    lines: &'text [Line<'text>],
+) -> impl Iterator<Item = (usize, &'text str, &'text str)> {
     lines.iter().filter_map(|line| {
         let text = line.text.trim_start();
         let indent = line.text.len() - text.len();
@@ -97,7 +106,9 @@ pub(super) fn entries<'text>(lines: &'text [Line<'text>]) -> impl Iterator<Item 
 
 /// Reads a workload of Kueue.
 pub(super) fn read_workload(sections: &[Section<'_>], id: &str, picture: &mut Picture) {
-    let below = |key: &str| sections.iter().find(|section| section.key == key).map_or(&[][..], |section| section.lines);
+    let below = |key: &str| {
+        sections.iter().find(|section| section.key == key).map_or(&[][..], |section| section.lines)
+    };
     let mut conditions: Vec<Tree> = Vec::new();
     let mut open: Vec<(String, Tree)> = Vec::new();
     let mut is_in = false;
@@ -116,7 +127,8 @@ pub(super) fn read_workload(sections: &[Section<'_>], id: &str, picture: &mut Pi
     }
     let spec: Vec<(usize, &str, &str)> = entries(below("Spec")).collect();
     let of_spec = |wanted: &str| spec.iter().find(|(_, name, _)| *name == wanted).map(|(.., value)| *value);
-    let (namespace, name) = id.split_once('/').map_or((None, id), |(namespace, name)| (Some(namespace), name));
+    let (namespace, name) =
+        id.split_once('/').map_or((None, id), |(namespace, name)| (Some(namespace), name));
     let mut job = Job {
         id: id.to_owned(),
         scheduler: Scheduler::Kubernetes,
@@ -126,7 +138,11 @@ pub(super) fn read_workload(sections: &[Section<'_>], id: &str, picture: &mut Pi
         priority: of_spec("Priority").and_then(|number| number.parse().ok()).into(),
         ..Job::default()
     };
-    let cards: Vec<(&str, &str)> = spec.iter().map(|(_, name, value)| (*name, *value)).filter(|(name, _)| name.contains(".com/")).collect();
+    let cards: Vec<(&str, &str)> = spec
+        .iter()
+        .map(|(_, name, value)| (*name, *value))
+        .filter(|(name, _)| name.contains(".com/"))
+        .collect();
     let pods = of_spec("Count").and_then(|count| count.parse::<u64>().ok()).unwrap_or(1);
     let mut asked = resources(cards.into_iter().take(1));
     asked.cards = asked.cards.map(|cards| cards.saturating_mul(pods));
@@ -140,7 +156,8 @@ pub(super) fn read_quota(sections: &[Section<'_>], id: &str, picture: &mut Pictu
     let Some(table) = sections.iter().find(|section| section.key == "Resource") else {
         return;
     };
-    let rows: Vec<Vec<&str>> = table.lines.iter().map(|line| line.text.split_whitespace().collect()).collect();
+    let rows: Vec<Vec<&str>> =
+        table.lines.iter().map(|line| line.text.split_whitespace().collect()).collect();
     let column = |number: usize| {
         let cells = rows.iter().filter_map(move |row| Some((*row.first()?, *row.get(number)?)));
         resources(cells.filter(|(name, _)| !name.starts_with("--")))

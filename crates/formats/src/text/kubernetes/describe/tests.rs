@@ -1,5 +1,7 @@
 use gpuwhy_model::reading::Reading;
-use gpuwhy_model::scene::{ContainerState, JobPhase, LimitHit, NodeCondition, ProgramFact, Scene, StartObstacle};
+use gpuwhy_model::scene::{
+    ContainerState, JobPhase, LimitHit, NodeCondition, ProgramFact, Scene, StartObstacle,
+};
 use gpuwhy_model::units::{Bytes, Cores};
 
 use crate::text::understand;
@@ -98,14 +100,20 @@ fn a_pod_that_was_killed_for_memory() {
     assert_eq!((&job.asked.cards, &job.asked.cpus), (&Reading::Known(2), &Reading::Known(Cores(8.5))));
     assert!(job.reasons.is_empty(), "it was placed: {:?}", job.reasons);
     let container = &job.containers[0];
-    assert_eq!((container.name.as_str(), &container.state), ("trainer", &Reading::Known(ContainerState::Waiting)));
+    assert_eq!(
+        (container.name.as_str(), &container.state),
+        ("trainer", &Reading::Known(ContainerState::Waiting))
+    );
     assert_eq!(container.memory_limit, Reading::Known(Bytes(64 << 30)));
     assert_eq!(container.restarts, Reading::Known(4));
     let end = &container.ends[0];
     assert_eq!((end.for_memory, end.exit_code, end.signal), (true, Some(137), Some(9)));
     assert_eq!(job.containers[1].memory_limit, Reading::Unsupported);
     assert_eq!(scene.program[0].fact, Some(ProgramFact::LimitHit(LimitHit::Memory)));
-    assert_eq!(scene.program[0].text, "ml/trainer-0/trainer: reason=OOMKilled exitCode=137 limits.memory=68719476736");
+    assert_eq!(
+        scene.program[0].text,
+        "ml/trainer-0/trainer: reason=OOMKilled exitCode=137 limits.memory=68719476736"
+    );
 }
 
 const NODE: &str = "\
@@ -173,14 +181,19 @@ fn a_node_with_one_card_less_than_it_has() {
 
 #[test]
 fn parts_of_a_description() {
-    let amounts = scene("Capacity:\n  cpu:  8\n  nvidia.com/gpu:  4\nAllocatable:\n  cpu:  8\n  nvidia.com/gpu:  0\n");
+    let amounts =
+        scene("Capacity:\n  cpu:  8\n  nvidia.com/gpu:  4\nAllocatable:\n  cpu:  8\n  nvidia.com/gpu:  0\n");
     assert_eq!(
         (&amounts.cluster[0].built_in.cards, &amounts.cluster[0].has.cards),
         (&Reading::Known(4), &Reading::Known(0))
     );
-    let allocated = scene("Allocated resources:\n  Resource  Requests  Limits\n  --------  ---  ---\n  nvidia.com/gpu  4  4\n");
+    let allocated = scene(
+        "Allocated resources:\n  Resource  Requests  Limits\n  --------  ---  ---\n  nvidia.com/gpu  4  4\n",
+    );
     assert_eq!(allocated.cluster[0].given.cards, Reading::Known(4));
-    let state = scene("    Last State:     Terminated\n      Reason:       OOMKilled\n      Exit Code:    137\n    Restart Count:  3\n");
+    let state = scene(
+        "    Last State:     Terminated\n      Reason:       OOMKilled\n      Exit Code:    137\n    Restart Count:  3\n",
+    );
     assert!(state.jobs[0].containers[0].ends[0].for_memory);
     let events = scene(
         "Events:\n  Type     Reason     Age   From     Message\n  ----     ------     ----  ----     -------\n  \
@@ -217,7 +230,9 @@ fn a_pod_that_the_kubelet_refused() {
          nvidia.com/gpu. Requested: 1, Available: 0, which is unexpected\n",
     );
     assert_eq!(scene.jobs[0].phase, Reading::Known(JobPhase::Refused));
-    assert!(matches!(&scene.program[0].fact, Some(ProgramFact::Plugin(report)) if report.resource.as_deref() == Some("nvidia.com/gpu")));
+    assert!(
+        matches!(&scene.program[0].fact, Some(ProgramFact::Plugin(report)) if report.resource.as_deref() == Some("nvidia.com/gpu"))
+    );
 }
 
 #[test]
@@ -239,7 +254,10 @@ fn workloads_and_quotas() {
         "Name:                    gpus\nNamespace:               ml\nResource                 Used  Hard\n--------                 ----  ----\n\
          requests.cpu             40    100\nrequests.nvidia.com/gpu  7     8\n",
     );
-    assert_eq!((&quota.quotas[0].used.cards, &quota.quotas[0].most.cards), (&Reading::Known(7), &Reading::Known(8)));
+    assert_eq!(
+        (&quota.quotas[0].used.cards, &quota.quotas[0].most.cards),
+        (&Reading::Known(7), &Reading::Known(8))
+    );
 }
 
 #[test]
@@ -253,7 +271,11 @@ fn other_texts_with_labels_are_left_alone() {
         "Warning: something  happened\n",
         "Containers: 5\n Running: 3\n",
     ] {
-        let found = understand(text).pieces.into_iter().filter(|piece| piece.format == crate::Format::KubectlDescribe).count();
+        let found = understand(text)
+            .pieces
+            .into_iter()
+            .filter(|piece| piece.format == crate::Format::KubectlDescribe)
+            .count();
         assert_eq!(found, usize::from(text == "State: Running\n"), "{text}");
     }
 }

@@ -1,5 +1,6 @@
 //! Objects of Kubernetes as YAML or JSON: single ones, lists, several documents, parts of them.
 
+mod container;
 mod node;
 mod pod;
 mod quota;
@@ -15,16 +16,37 @@ use super::picture::Picture;
 use crate::Format;
 use crate::paste::{Line, command_after_prompt};
 use crate::text::{Block, Context};
-use crate::tree::{Tree, json, yaml};
+use crate::tree::{Tree, json, lines_of_json, yaml};
 
 /// Keys with which a whole object, or the top of one, begins.
 const TOP_KEYS: &[&str] = &["apiVersion", "kind", "items", "metadata", "spec", "status"];
 
 /// Keys with which a part of an object begins that tells something.
 const PART_KEYS: &[&str] = &[
-    "allocatable", "capacity", "conditions", "containerStatuses", "initContainerStatuses", "lastState", "state", "phase", "qosClass",
-    "resources", "limits", "requests", "hard", "used", "taints", "unschedulable", "message", "reason", "addresses", "podSets",
-    "admission", "flavorsUsage", "nodeName", "containers",
+    "allocatable",
+    "capacity",
+    "conditions",
+    "containerStatuses",
+    "initContainerStatuses",
+    "lastState",
+    "state",
+    "phase",
+    "qosClass",
+    "resources",
+    "limits",
+    "requests",
+    "hard",
+    "used",
+    "taints",
+    "unschedulable",
+    "message",
+    "reason",
+    "addresses",
+    "podSets",
+    "admission",
+    "flavorsUsage",
+    "nodeName",
+    "containers",
 ];
 
 /// A part that nobody knows is not looked at further than this many lines.
@@ -60,7 +82,10 @@ fn of_yaml(lines: &[Line<'_>]) -> Option<(Tree, usize)> {
     }
     let taken = head + lines[head..].iter().take_while(|line| may_be_yaml(&line.text)).count();
     let taken = lines[..taken].iter().rposition(|line| !line.text.trim().is_empty())? + 1;
-    let is_whole = lines[..taken].iter().take(40).any(|line| line.text.trim_start_matches([' ', '-']).starts_with("apiVersion:"));
+    let is_whole = lines[..taken]
+        .iter()
+        .take(40)
+        .any(|line| line.text.trim_start_matches([' ', '-']).starts_with("apiVersion:"));
     let taken = if is_whole { taken } else { taken.min(PART_LINES_MAX) };
     Some((yaml(lines[..taken].iter().map(|line| line.text.as_ref())), taken))
 }
@@ -75,20 +100,35 @@ fn key_of(text: &str) -> Option<&str> {
 
 /// Returns whether a line may belong to YAML: indented, or a key, an entry of a row, a comment, a border of documents.
 fn may_be_yaml(text: &str) -> bool {
-    if text.is_empty() || text.starts_with([' ', '#']) || text == "---" || text == "..." || text == "-" || text.starts_with("- ") {
+    if text.is_empty()
+        || text.starts_with([' ', '#'])
+        || text == "---"
+        || text == "..."
+        || text == "-"
+        || text.starts_with("- ")
+    {
         return command_after_prompt(text).is_none();
     }
     let Some((key, rest)) = text.split_once(':') else {
         return false;
     };
-    let is_key = key.len() <= 80 && key.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_./\"'".contains(&byte));
+    let is_key =
+        key.len() <= 80 && key.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_./\"'".contains(&byte));
     is_key && (rest.is_empty() || rest.starts_with(' '))
 }
 
 /// Signs that JSON is of Kubernetes.
 const JSON_SIGNS: &[&str] = &[
-    "\"apiVersion\"", "\"items\"", "\"allocatable\"", "\"capacity\"", "\"containerStatuses\"", "\"PodScheduled\"", "\"nvidia.com/",
-    "\"lastState\"", "\"involvedObject\"", "kubernetes.io/",
+    "\"apiVersion\"",
+    "\"items\"",
+    "\"allocatable\"",
+    "\"capacity\"",
+    "\"containerStatuses\"",
+    "\"PodScheduled\"",
+    "\"nvidia.com/",
+    "\"lastState\"",
+    "\"involvedObject\"",
+    "kubernetes.io/",
 ];
 
 /// Returns what JSON at the begin of these lines says, and how many they are.
@@ -98,18 +138,25 @@ fn of_json(lines: &[Line<'_>]) -> Option<(Tree, usize)> {
     if !is_ours {
         return None;
     }
+    json_of_lines(lines)
+}
+
+/// Reads the JSON that begins with the first of these lines, and counts its lines.
+pub(in crate::text) fn json_of_lines(lines: &[Line<'_>]) -> Option<(Tree, usize)> {
+    let is_part = lines.first()?.text.trim_start().starts_with('"');
+    let own = lines.iter().take_while(|line| command_after_prompt(&line.text).is_none());
+    let own = own.map(|line| line.text.as_ref());
+    let number = if is_part { own.take(PART_LINES_MAX).count() } else { lines_of_json(own) };
     let mut text = String::new();
-    for line in lines {
-        if command_after_prompt(&line.text).is_some() {
-            break;
-        }
+    for line in &lines[..number] {
         text.push_str(&line.text);
         text.push('\n');
     }
     let read = json(&text);
     (read.bytes > 0).then_some(())?;
-    let taken = text[..read.bytes].matches('\n').count() + usize::from(!text[..read.bytes].ends_with('\n'));
-    Some((read.tree, taken.clamp(1, lines.len())))
+    let taken = &text[..read.bytes];
+    let number = taken.matches('\n').count() + usize::from(!taken.ends_with('\n'));
+    Some((read.tree, number.clamp(1, lines.len())))
 }
 
 /// Reads an object, a list of objects, or a part of one.
@@ -149,7 +196,10 @@ fn read_object(object: &Tree, kind: &str, picture: &mut Picture) {
 /// Reads a part of an object without its kind.
 fn read_part(part: &Tree, picture: &mut Picture) {
     let has_type = |conditions: &Tree, wanted: &[&str]| {
-        conditions.list().iter().any(|condition| condition.get("type").text().is_some_and(|own| wanted.contains(&own)))
+        conditions
+            .list()
+            .iter()
+            .any(|condition| condition.get("type").text().is_some_and(|own| wanted.contains(&own)))
     };
     let status = if part.get("status").entries().is_empty() { part } else { part.get("status") };
     let conditions = status.get("conditions");
@@ -157,7 +207,9 @@ fn read_part(part: &Tree, picture: &mut Picture) {
         picture.events.push(event(part));
     } else if status.has("allocatable") || status.has("capacity") || status.has("nodeInfo") {
         node::read(part, picture);
-    } else if has_type(conditions, &["QuotaReserved", "Admitted"]) || part.at(&["spec", "podSets"]) != &Tree::Nothing {
+    } else if has_type(conditions, &["QuotaReserved", "Admitted"])
+        || part.at(&["spec", "podSets"]) != &Tree::Nothing
+    {
         workload::read(part, picture);
     } else if node::are_labels(part) {
         node::read_labels(part, picture);
@@ -173,7 +225,8 @@ fn read_part(part: &Tree, picture: &mut Picture) {
 /// Reads what other objects say of pods that could not be made.
 fn read_other(object: &Tree, kind: &str, picture: &mut Picture) {
     for condition in object.at(&["status", "conditions"]).list() {
-        let Some(message) = condition.get("message").text().filter(|message| message.contains("quota")) else {
+        let Some(message) = condition.get("message").text().filter(|message| message.contains("quota"))
+        else {
             continue;
         };
         picture.events.push(Event {
@@ -200,7 +253,8 @@ fn joined(namespace: Option<&str>, name: Option<&str>) -> String {
 }
 
 fn event(object: &Tree) -> Event {
-    let about = if object.has("involvedObject") { object.get("involvedObject") } else { object.get("regarding") };
+    let about =
+        if object.has("involvedObject") { object.get("involvedObject") } else { object.get("regarding") };
     let kind = about.get("kind").text().unwrap_or_default().to_ascii_lowercase();
     let namespace = about.get("namespace").text().filter(|_| kind != "node");
     let first = |values: [&Tree; 4]| values.into_iter().find_map(Tree::owned);

@@ -18,7 +18,11 @@ pub(super) fn read(object: &Tree, picture: &mut Picture) {
     }
     for condition in status.get("conditions").list() {
         let text = |name: &str| condition.get(name).text();
-        state.condition(text("type").unwrap_or_default(), text("status").unwrap_or_default(), text("message"));
+        state.condition(
+            text("type").unwrap_or_default(),
+            text("status").unwrap_or_default(),
+            text("message"),
+        );
     }
     if spec.get("unschedulable").flag() == Some(true) {
         state.close();
@@ -39,7 +43,8 @@ pub(super) fn read(object: &Tree, picture: &mut Picture) {
 
 /// Returns whether a map holds nothing but the labels of a node with cards.
 pub(super) fn are_labels(part: &Tree) -> bool {
-    let is_label = |(name, _): &(String, Tree)| name.starts_with("nvidia.com/gpu.") || name == "kubernetes.io/hostname";
+    let is_label =
+        |(name, _): &(String, Tree)| name.starts_with("nvidia.com/gpu.") || name == "kubernetes.io/hostname";
     part.entries().len() >= 2 && part.entries().iter().any(is_label)
 }
 

@@ -2,20 +2,17 @@
 
 use gpuwhy_model::command_line::{CommandLine, masked_text};
 use gpuwhy_model::reading::Reading;
-use gpuwhy_model::scene::{Container, ContainerEnd, ContainerState, Job, JobPhase, Resources, Scheduler, WaitReason};
+use gpuwhy_model::scene::{Container, ContainerState, Job, JobPhase, Resources, Scheduler, WaitReason};
 
+use super::container::{container, containers};
 use super::id;
+use crate::text::container::obstacle_of;
 use crate::text::kubernetes::event::line;
 use crate::text::kubernetes::picture::Picture;
-use crate::text::kubernetes::pod::{end, is_trouble, phase};
-use crate::text::kubernetes::quantity::{bytes, cores};
+use crate::text::kubernetes::pod::{is_trouble, phase};
 use crate::text::kubernetes::reasons::{Attempt, attempt, plain};
 use crate::text::kubernetes::resources::resources;
-use crate::text::container::obstacle_of;
 use crate::tree::Tree;
-
-/// Where shared memory is.
-const SHARED_MEMORY: &str = "/dev/shm";
 
 /// Reads a pod.
 pub(super) fn read(object: &Tree, picture: &mut Picture) {
@@ -23,7 +20,10 @@ pub(super) fn read(object: &Tree, picture: &mut Picture) {
     let status = object.get("status");
     let mut job = job(object);
     job.asked = asked(spec.get("containers"), spec.get("initContainers"));
-    if !spec.get("containers").list().is_empty() && job.asked.cards.is_not_in_source() && !asks_otherwise(object) {
+    if !spec.get("containers").list().is_empty()
+        && job.asked.cards.is_not_in_source()
+        && !asks_otherwise(object)
+    {
         job.asked.cards = Reading::Known(0);
     }
     job.containers = containers(spec, status);
@@ -55,7 +55,8 @@ pub(super) fn read_part(part: &Tree, picture: &mut Picture) {
         job.asked = amounts;
     }
     let is_of_pod = job.phase.is_known() || job.asked.cards.is_known() || !job.reasons.is_empty();
-    let has_ends = job.containers.iter().any(|container| !container.ends.is_empty() || container.state.is_known());
+    let has_ends =
+        job.containers.iter().any(|container| !container.ends.is_empty() || container.state.is_known());
     messages(status, picture);
     if is_of_pod || has_ends {
         picture.add_job(job);
@@ -87,7 +88,11 @@ fn job(object: &Tree) -> Job {
         constraint: if selector.is_empty() { Reading::default() } else { Reading::Known(selector.join(",")) },
         nodes: spec.get("nodeName").owned().into_iter().collect(),
         submitted: metadata.get("creationTimestamp").owned().into(),
-        command: if words.is_empty() { Reading::default() } else { Reading::Known(CommandLine::masked(words)) },
+        command: if words.is_empty() {
+            Reading::default()
+        } else {
+            Reading::Known(CommandLine::masked(words))
+        },
         ..Job::default()
     }
 }
@@ -116,7 +121,8 @@ fn asked(containers: &Tree, first: &Tree) -> Resources {
     most
 }
 
-fn of_container(container: &Tree) -> Resources {
+/// Returns what one container asks for.
+pub(super) fn of_container(container: &Tree) -> Resources {
     let own = amounts(container);
     resources(own.iter().map(|(name, amount)| (name.as_str(), amount.as_str())))
 }
@@ -125,9 +131,10 @@ fn of_container(container: &Tree) -> Resources {
 fn amounts(container: &Tree) -> Vec<(String, String)> {
     let given = container.get("resources");
     let requests = given.get("requests");
-    let own = requests.entries().iter().chain(
-        given.get("limits").entries().iter().filter(|(name, _)| !requests.has(name)),
-    );
+    let own = requests
+        .entries()
+        .iter()
+        .chain(given.get("limits").entries().iter().filter(|(name, _)| !requests.has(name)));
     own.filter_map(|(name, amount)| Some((name.clone(), amount.owned()?))).collect()
 }
 
@@ -135,106 +142,6 @@ fn amounts(container: &Tree) -> Vec<(String, String)> {
 fn own_amounts(part: &Tree) -> Resources {
     let whole = Tree::Map(vec![("resources".to_owned(), part.clone())]);
     of_container(&whole)
-}
-
-/// Returns the containers of a pod, those that run before the others too where something is said of their state.
-fn containers(spec: &Tree, status: &Tree) -> Vec<Container> {
-    let shared = shared_memory(spec);
-    let of = |specified: &Tree, statuses: &Tree| -> Vec<Container> {
-        let mut all: Vec<Container> = Vec::new();
-        for own in specified.list() {
-            let state = statuses.list().iter().find(|state| state.get("name") == own.get("name"));
-            all.push(container(own, state.unwrap_or(&Tree::Nothing), &shared));
-        }
-        for state in statuses.list() {
-            if !specified.list().iter().any(|own| own.get("name") == state.get("name")) {
-                all.push(container(&Tree::Nothing, state, &Tree::Nothing));
-            }
-        }
-        all
-    };
-    let mut all = of(&Tree::Nothing, status.get("initContainerStatuses"));
-    // Those that did what they should say nothing.
-    all.retain(|container| {
-        let waits_for_trouble = container.reason.known().is_some_and(|reason| is_trouble(reason.split(':').next().unwrap_or_default()));
-        let failed = container.ends.iter().any(|end| end.exit_code != Some(0));
-        failed || waits_for_trouble && container.state == Reading::Known(ContainerState::Waiting)
-    });
-    all.extend(of(spec.get("containers"), status.get("containerStatuses")));
-    all
-}
-
-/// Returns the volume that is shared memory, if one is.
-fn shared_memory(spec: &Tree) -> Tree {
-    let volumes = spec.get("volumes").list().iter();
-    let mut in_memory = volumes.filter(|volume| volume.at(&["emptyDir", "medium"]).text() == Some("Memory"));
-    let is_mounted = |volume: &&Tree| {
-        spec.get("containers").list().iter().flat_map(|container| container.get("volumeMounts").list()).any(|mount| {
-            mount.get("name") == volume.get("name") && mount.get("mountPath").text() == Some(SHARED_MEMORY)
-        })
-    };
-    in_memory.find(is_mounted).cloned().unwrap_or_default()
-}
-
-fn container(spec: &Tree, status: &Tree, shared: &Tree) -> Container {
-    let limits = spec.at(&["resources", "limits"]);
-    let is_described = spec.has("image") || !limits.entries().is_empty();
-    let limit = |name: &str| limits.get(name).text();
-    let cards = of_container(spec).cards;
-    let (state, reason) = state(status.get("state"));
-    Container {
-        name: spec.get("name").owned().or_else(|| status.get("name").owned()).unwrap_or_default(),
-        image: spec.get("image").owned().or_else(|| status.get("image").owned()).into(),
-        state: state.into(),
-        reason: reason.into(),
-        ends: ["state", "lastState"].iter().filter_map(|place| ended(status.at(&[place, "terminated"]))).collect(),
-        restarts: status.get("restartCount").whole().into(),
-        memory_limit: match limit("memory").map(bytes) {
-            Some(limit) => limit.into(),
-            None if is_described => Reading::Unsupported,
-            None => Reading::default(),
-        },
-        cpu_limit: match limit("cpu").map(cores) {
-            Some(limit) => limit.into(),
-            None if is_described => Reading::Unsupported,
-            None => Reading::default(),
-        },
-        shared_memory: match shared.at(&["emptyDir", "sizeLimit"]).text() {
-            Some(size) => bytes(size).into(),
-            None if shared.has("emptyDir") => Reading::Unsupported,
-            None => Reading::default(),
-        },
-        promised_cards: cards.map(|cards| cards.to_string()),
-        ..Container::default()
-    }
-}
-
-/// Returns how far a container has come, and why.
-fn state(state: &Tree) -> (Option<ContainerState>, Option<String>) {
-    let words = |own: &Tree| {
-        let (reason, message) = (own.get("reason").text(), own.get("message").text());
-        match (reason, message) {
-            (Some(reason), Some(message)) => Some(masked_text(&format!("{reason}: {}", message.trim()))),
-            (reason, message) => reason.or(message).map(masked_text),
-        }
-    };
-    for (name, of) in [
-        ("waiting", ContainerState::Waiting),
-        ("running", ContainerState::Running),
-        ("terminated", ContainerState::Ended),
-    ] {
-        if let Some((_, own)) = state.entries().iter().find(|(own, _)| own == name) {
-            return (Some(of), words(own));
-        }
-    }
-    (None, None)
-}
-
-fn ended(terminated: &Tree) -> Option<ContainerEnd> {
-    let code = terminated.get("exitCode").text().and_then(|code| code.parse().ok());
-    let signal = terminated.get("signal").whole().and_then(|signal| u32::try_from(signal).ok());
-    let reason = terminated.get("reason").text();
-    (code.is_some() || reason.is_some()).then(|| end(reason, code, signal, terminated.get("finishedAt").text()))
 }
 
 /// Reads how far the pod has come, and why it goes no further.
@@ -268,7 +175,8 @@ fn fill_status(job: &mut Job, spec: &Tree, status: &Tree) {
         (is_waiting && is_trouble(word)).then(|| word.to_owned())
     });
     let killed = job.containers.iter().any(|container| {
-        container.state == Reading::Known(ContainerState::Ended) && container.ends.first().is_some_and(|end| end.for_memory)
+        container.state == Reading::Known(ContainerState::Ended)
+            && container.ends.first().is_some_and(|end| end.for_memory)
     });
     let word = reason.map(str::to_owned).or(waiting).or_else(|| own.map(str::to_owned));
     job.phase = match (own, word.as_deref()) {

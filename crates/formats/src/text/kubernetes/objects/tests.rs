@@ -113,7 +113,10 @@ fn pods_in_a_list() {
     assert_eq!(waiting.containers[0].shared_memory, Reading::Known(Bytes(8 << 30)));
     assert!(!format!("{waiting:?}").contains("abcdefgh12345678"), "secrets are masked");
     let running = &scene.jobs[1];
-    assert_eq!((&running.phase, &running.asked.cards), (&Reading::Known(JobPhase::Running), &Reading::Known(0)));
+    assert_eq!(
+        (&running.phase, &running.asked.cards),
+        (&Reading::Known(JobPhase::Running), &Reading::Known(0))
+    );
     assert!(running.containers[0].ends[0].for_memory);
     assert_eq!(scene.program.len(), 1);
     assert_eq!(scene.program[0].fact, Some(ProgramFact::LimitHit(LimitHit::Memory)));
@@ -178,8 +181,12 @@ type: Warning
     let both = scene(documents);
     assert_eq!((both.quotas[0].holder, both.quotas[0].name.as_str()), (QuotaHolder::Namespace, "ml/gpus"));
     assert_eq!(both.jobs[0].phase, Reading::Known(JobPhase::Refused));
-    assert!(matches!(&both.program[0].fact, Some(ProgramFact::Plugin(report)) if report.event == PluginEvent::TooFew));
-    let part = scene("lastState:\n  terminated:\n    exitCode: 137\n    reason: OOMKilled\nname: main\nrestartCount: 3\n");
+    assert!(
+        matches!(&both.program[0].fact, Some(ProgramFact::Plugin(report)) if report.event == PluginEvent::TooFew)
+    );
+    let part = scene(
+        "lastState:\n  terminated:\n    exitCode: 137\n    reason: OOMKilled\nname: main\nrestartCount: 3\n",
+    );
     assert!(part.jobs[0].containers[0].ends[0].for_memory);
     let asked = scene("resources:\n  limits:\n    nvidia.com/gpu: 2\n");
     assert_eq!(asked.jobs[0].asked.cards, Reading::Known(2));
@@ -214,15 +221,25 @@ fn workloads_and_queues_of_kueue() {
          resources:\n      - name: nvidia.com/gpu\n        nominalQuota: \"4\"\nstatus:\n  conditions:\n  - reason: Ready\n    status: \"True\"\n    type: \
          Active\n  flavorsUsage:\n  - name: a100\n    resources:\n    - name: nvidia.com/gpu\n      total: \"16\"\n",
     );
-    assert_eq!((&queue.queues[0].is_open, &queue.quotas[0].most.cards), (&Reading::Known(true), &Reading::Known(20)));
+    assert_eq!(
+        (&queue.queues[0].is_open, &queue.quotas[0].most.cards),
+        (&Reading::Known(true), &Reading::Known(20))
+    );
     assert_eq!(queue.quotas[0].used.cards, Reading::Known(16));
 }
 
 #[test]
 fn other_objects_are_recognised_and_other_texts_are_not() {
-    let deployment = scene("apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: x\nspec:\n  replicas: 1\n");
+    let deployment =
+        scene("apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: x\nspec:\n  replicas: 1\n");
     assert!(deployment.jobs.is_empty());
-    for text in ["version: '3'\nservices:\n  a:\n    image: x\n", "message: hello\n", "status: ok\n", "{\n  \"a\": 1\n}\n", "spec: see below\nand more: text\n"] {
+    for text in [
+        "version: '3'\nservices:\n  a:\n    image: x\n",
+        "message: hello\n",
+        "status: ok\n",
+        "{\n  \"a\": 1\n}\n",
+        "spec: see below\nand more: text\n",
+    ] {
         assert!(understand(text).pieces.is_empty(), "{text}");
     }
 }

@@ -57,7 +57,8 @@ fn asked(sets: &Tree) -> Resources {
 
 /// Reads where a workload stands.
 pub(in crate::text::kubernetes) fn place(job: &mut Job, conditions: &Tree, is_off: bool) {
-    let find = |kind: &str| conditions.list().iter().find(|condition| condition.get("type").text() == Some(kind));
+    let find =
+        |kind: &str| conditions.list().iter().find(|condition| condition.get("type").text() == Some(kind));
     let is = |kind: &str| find(kind).and_then(|condition| condition.get("status").flag());
     let evicted = find("Evicted").filter(|condition| condition.get("status").flag() == Some(true));
     if is("Finished") == Some(true) {
@@ -101,10 +102,18 @@ fn reason(condition: &Tree) -> WaitReason {
 /// Reads a queue.
 pub(super) fn read_queue(object: &Tree, kind: &str, picture: &mut Picture) {
     let (spec, status) = (object.get("spec"), object.get("status"));
-    let active = status.get("conditions").list().iter().find(|condition| condition.get("type").text() == Some("Active"));
+    let active = status
+        .get("conditions")
+        .list()
+        .iter()
+        .find(|condition| condition.get("type").text() == Some("Active"));
     let is_stopped = spec.get("stopPolicy").text().is_some_and(|policy| policy != "None");
     picture.queues.push(Queue {
-        name: if kind == "LocalQueue" { id(object) } else { object.at(&["metadata", "name"]).owned().unwrap_or_default() },
+        name: if kind == "LocalQueue" {
+            id(object)
+        } else {
+            object.at(&["metadata", "name"]).owned().unwrap_or_default()
+        },
         scheduler: Scheduler::Kubernetes,
         state: active.and_then(|condition| condition.get("reason").owned()).into(),
         is_open: if is_stopped {
@@ -115,7 +124,10 @@ pub(super) fn read_queue(object: &Tree, kind: &str, picture: &mut Picture) {
         ..Queue::default()
     });
     if kind == "ClusterQueue" {
-        let most = sum(spec.get("resourceGroups").list().iter().flat_map(|group| group.get("flavors").list()), "nominalQuota");
+        let most = sum(
+            spec.get("resourceGroups").list().iter().flat_map(|group| group.get("flavors").list()),
+            "nominalQuota",
+        );
         let usage = if status.has("flavorsUsage") { "flavorsUsage" } else { "flavorsReservation" };
         let used = sum(status.get(usage).list().iter(), "total");
         picture.quotas.extend((!most.is_unknown()).then(|| Quota {

@@ -43,12 +43,14 @@ impl Custom {
         let names: Vec<String> = columns.names().iter().map(|name| comparable(name)).collect();
         // Memory, load and counts are those of cards only where the table is about cards.
         let is_about_cards = has_gpu_word(&names);
-        let fields: Vec<Option<Field>> = names.iter().map(|name| field(name).filter(|_| is_about_cards || !needs_cards(name))).collect();
+        let fields: Vec<Option<Field>> =
+            names.iter().map(|name| field(name).filter(|_| is_about_cards || !needs_cards(name))).collect();
         let has = |wanted: Field| fields.contains(&Some(wanted));
         let has_name = |wanted: &[&str]| names.iter().any(|name| wanted.contains(&name.as_str()));
         let of = command.and_then(listed);
         let is_upper = columns.names().iter().all(|name| !name.bytes().any(|byte| byte.is_ascii_lowercase()));
-        let about_cards = has(Field::Cards) || has(Field::Allocatable) || has(Field::Capacity) || has(Field::Allocated);
+        let about_cards =
+            has(Field::Cards) || has(Field::Allocatable) || has(Field::Capacity) || has(Field::Allocated);
         let names_pods = has_name(&["pod", "podname", "pods"]);
         let names_nodes = has_name(&["node", "nodename"]) && !has(Field::Name);
         // Each source of such tables has its own words: only what surely is one counts.
@@ -59,10 +61,19 @@ impl Custom {
         };
         let is_ours = match of {
             Some(_) => has(Field::Name) || names_nodes,
-            None if is_comma || !is_upper => names_pods && (has(Field::Status) || about_cards || has(Field::Busy)) || names_nodes && about_cards,
+            None if is_comma || !is_upper => {
+                names_pods && (has(Field::Status) || about_cards || has(Field::Busy))
+                    || names_nodes && about_cards
+            }
             None => {
-                let is_of_nodes = has(Field::Allocatable) || has(Field::Capacity) || has(Field::Unschedulable) || has(Field::Taints);
-                (has(Field::Name) && (is_of_nodes || has(Field::Namespace) && (about_cards || has(Field::Status)) || has_gpu_word(&names)))
+                let is_of_nodes = has(Field::Allocatable)
+                    || has(Field::Capacity)
+                    || has(Field::Unschedulable)
+                    || has(Field::Taints);
+                (has(Field::Name)
+                    && (is_of_nodes
+                        || has(Field::Namespace) && (about_cards || has(Field::Status))
+                        || has_gpu_word(&names)))
                     || names_nodes && (about_cards || is_of_nodes)
             }
         };
@@ -105,9 +116,13 @@ impl Custom {
             state.close();
         }
         if let Some(taints) = cell(Field::Taints) {
-            taints.split(',').filter(|taint| taint.contains(':')).for_each(|taint| state.taint(taint.trim_matches(['[', ']'])));
+            taints
+                .split(',')
+                .filter(|taint| taint.contains(':'))
+                .for_each(|taint| state.taint(taint.trim_matches(['[', ']'])));
         }
-        let has_both = self.fields.contains(&Some(Field::Allocatable)) || self.fields.contains(&Some(Field::Capacity));
+        let has_both =
+            self.fields.contains(&Some(Field::Allocatable)) || self.fields.contains(&Some(Field::Capacity));
         let allocatable = cell(Field::Allocatable).or_else(|| cell(Field::Cards).filter(|_| !has_both));
         let mut node = ClusterNode {
             name: name.to_owned(),
@@ -143,7 +158,8 @@ fn pod<'row>(namespace: Option<&str>, name: &str, cell: &impl Fn(Field) -> Optio
     };
     job.usage.gpu_busy = cell(Field::Busy).and_then(percent).into();
     job.usage.gpu_processes = cell(Field::Processes).and_then(count).into();
-    job.usage.gpu_memory = cell(Field::MemoryUsed).and_then(count).map(|mebibytes| Bytes(mebibytes << 20)).into();
+    job.usage.gpu_memory =
+        cell(Field::MemoryUsed).and_then(count).map(|mebibytes| Bytes(mebibytes << 20)).into();
     job
 }
 
@@ -190,7 +206,20 @@ fn has_gpu_word(names: &[String]) -> bool {
 
 /// Returns whether a name may speak of something else than cards.
 fn needs_cards(name: &str) -> bool {
-    ["count", "memoryusedmib", "memusedmib", "utilpct", "utilization", "utilpercent", "util", "used", "inuse", "cap", "alloc"].contains(&name)
+    [
+        "count",
+        "memoryusedmib",
+        "memusedmib",
+        "utilpct",
+        "utilization",
+        "utilpercent",
+        "util",
+        "used",
+        "inuse",
+        "cap",
+        "alloc",
+    ]
+    .contains(&name)
 }
 
 /// Returns a name without case, blanks and marks.
@@ -207,14 +236,24 @@ fn field(name: &str) -> Option<Field> {
         "age" | "runningfor" | "runtime" => Field::Age,
         "unschedulable" | "cordoned" => Field::Unschedulable,
         "taints" | "taint" => Field::Taints,
-        "count" | "gpus" | "gpu" | "gpucount" | "gpusrequested" | "gpurequests" | "gpurequest" | "gpureq" | "gpulimit" | "gpulimits"
-        | "requestedgpus" | "requestedgpu" | "nvidiacomgpu" | "numgpus" | "numgpu" => Field::Cards,
-        "memoryusedmib" | "gpumemoryusedmib" | "gpumemmib" | "vramusedmib" | "memusedmib" | "gpumemusedmib" => Field::MemoryUsed,
-        "utilpct" | "gpuutil" | "gpuutilpct" | "gpuutilpercent" | "utilization" | "gpuutilization" | "utilpercent" | "util" | "gpubusy" => Field::Busy,
+        "count" | "gpus" | "gpu" | "gpucount" | "gpusrequested" | "gpurequests" | "gpurequest" | "gpureq"
+        | "gpulimit" | "gpulimits" | "requestedgpus" | "requestedgpu" | "nvidiacomgpu" | "numgpus"
+        | "numgpu" => Field::Cards,
+        "memoryusedmib" | "gpumemoryusedmib" | "gpumemmib" | "vramusedmib" | "memusedmib"
+        | "gpumemusedmib" => Field::MemoryUsed,
+        "utilpct" | "gpuutil" | "gpuutilpct" | "gpuutilpercent" | "utilization" | "gpuutilization"
+        | "utilpercent" | "util" | "gpubusy" => Field::Busy,
         "gpuprocesses" | "gpuprocs" | "processesongpu" => Field::Processes,
         _ if name.contains("alloc") && name.contains("able") => Field::Allocatable,
         _ if name.contains("capacity") || name == "cap" || name == "gpucap" => Field::Capacity,
-        _ if name.contains("allocated") || name == "used" || name == "gpuused" || name == "usedgpus" || name == "inuse" => Field::Allocated,
+        _ if name.contains("allocated")
+            || name == "used"
+            || name == "gpuused"
+            || name == "usedgpus"
+            || name == "inuse" =>
+        {
+            Field::Allocated
+        }
         _ if name == "alloc" || name == "gpualloc" => Field::Allocatable,
         _ => return None,
     })

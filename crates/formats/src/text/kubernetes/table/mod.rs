@@ -41,7 +41,8 @@ fn with_head(first: &str, lines: &[Line<'_>], context: &Context<'_>) -> Option<B
     let is_comma = first.contains(',') && !first.contains("  ");
     let columns = if is_comma { Columns::of_commas(first)? } else { Columns::of_head(first)? };
     let kind = Kind::of_columns(&columns).filter(|_| !is_comma);
-    let custom = if kind.is_some() { None } else { Some(Custom::of_columns(&columns, is_comma, context.command)?) };
+    let custom =
+        if kind.is_some() { None } else { Some(Custom::of_columns(&columns, is_comma, context.command)?) };
     let mut picture = Picture::default();
     let mut remarks = Vec::new();
     let mut taken = 1;

@@ -30,12 +30,18 @@ impl Kind {
     pub(super) fn of_columns(columns: &Columns) -> Option<Self> {
         let has = |name: &str| columns.has(name);
         let is_pods = has("NAME") && has("READY") && has("STATUS") && (has("RESTARTS") || has("AGE"));
-        let is_events = has("REASON") && has("MESSAGE") && (has("TYPE") || has("LAST SEEN") || has("LASTSEEN"));
+        let is_events =
+            has("REASON") && has("MESSAGE") && (has("TYPE") || has("LAST SEEN") || has("LASTSEEN"));
         Some(match () {
             () if is_pods => Self::Pods,
             () if has("NAME") && has("STATUS") && has("ROLES") && has("AGE") => Self::Nodes,
             () if is_events => Self::Events,
-            () if has("NAME") && has("QUEUE") && (has("ADMITTED") || has("ADMITTED BY") || has("RESERVED IN")) => Self::Workloads,
+            () if has("NAME")
+                && has("QUEUE")
+                && (has("ADMITTED") || has("ADMITTED BY") || has("RESERVED IN")) =>
+            {
+                Self::Workloads
+            }
             () if has("NAME") && has("COHORT") && has("PENDING WORKLOADS") => Self::ClusterQueues,
             () if has("NAME") && has("CLUSTERQUEUE") && has("PENDING WORKLOADS") => Self::LocalQueues,
             () if has("NAME") && has("REQUEST") && has("AGE") => Self::Quotas,
@@ -118,7 +124,9 @@ pub(super) fn is_name(word: &str) -> bool {
 
 /// Returns whether a cell counts containers that are ready: `1/2`.
 fn is_ready_count(cell: &str) -> bool {
-    cell.split_once('/').is_some_and(|(ready, all)| [ready, all].iter().all(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit())))
+    cell.split_once('/').is_some_and(|(ready, all)| {
+        [ready, all].iter().all(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()))
+    })
 }
 
 /// Returns whether a cell is one word, as states of pods are.
@@ -127,7 +135,13 @@ fn is_word(cell: &str) -> bool {
 }
 
 /// Makes a job of a pod's row.
-pub(super) fn pod(namespace: Option<&str>, name: &str, status: &str, age: Option<&str>, node: Option<&str>) -> Job {
+pub(super) fn pod(
+    namespace: Option<&str>,
+    name: &str,
+    status: &str,
+    age: Option<&str>,
+    node: Option<&str>,
+) -> Job {
     let phase = phase(status);
     // A pod that waits for its place does not run for that time.
     let runs = matches!(phase, Some(JobPhase::Running));
@@ -148,7 +162,8 @@ pub(super) fn pod(namespace: Option<&str>, name: &str, status: &str, age: Option
 pub(super) fn node(name: &str, status: &str) -> Option<ClusterNode> {
     let mut state = NodeState::default();
     state.words(status).then_some(())?;
-    let mut node = ClusterNode { name: name.to_owned(), scheduler: Scheduler::Kubernetes, ..ClusterNode::default() };
+    let mut node =
+        ClusterNode { name: name.to_owned(), scheduler: Scheduler::Kubernetes, ..ClusterNode::default() };
     state.fill(&mut node);
     Some(node)
 }
@@ -158,7 +173,8 @@ fn event(columns: &Columns, cells: &[&str]) -> Option<Event> {
     let reason = cell("REASON").filter(|reason| is_word(reason))?;
     let message = cell("MESSAGE").unwrap_or_default();
     let kind_of_event = cell("TYPE");
-    let is_event = kind_of_event.is_some_and(|kind| kind == "Normal" || kind == "Warning") || is_known(reason);
+    let is_event =
+        kind_of_event.is_some_and(|kind| kind == "Normal" || kind == "Warning") || is_known(reason);
     is_event.then_some(())?;
     let (kind, name) = match (cell("OBJECT"), cell("KIND"), cell("NAME")) {
         (Some(object), ..) => object.split_once('/').map_or(("", object), |(kind, name)| (kind, name)),
@@ -262,10 +278,16 @@ pub(super) fn bare_row(text: &str) -> Option<Bare> {
         let namespace = (place == 2).then(|| words[0]);
         let name = words[place - 1];
         let age = words.get(place + 3).filter(|word| !word.starts_with('(')).or_else(|| words.get(place + 5));
-        let is_pod = is_name(name) && namespace.is_none_or(is_name) && age.is_some_and(|age| seconds(age).is_some());
+        let is_pod =
+            is_name(name) && namespace.is_none_or(is_name) && age.is_some_and(|age| seconds(age).is_some());
         return is_pod.then(|| Bare::Pod(Box::new(pod(namespace, name, status, age.copied(), None))));
     }
-    let is_version = |word: &&str| word.starts_with('v') && word[1..].starts_with(|first: char| first.is_ascii_digit()) && word.contains('.');
-    let is_node = words.len() >= 5 && seconds(words[3]).is_some() && is_version(&words[4]) && is_name(words[0]);
+    let is_version = |word: &&str| {
+        word.starts_with('v')
+            && word[1..].starts_with(|first: char| first.is_ascii_digit())
+            && word.contains('.')
+    };
+    let is_node =
+        words.len() >= 5 && seconds(words[3]).is_some() && is_version(&words[4]) && is_name(words[0]);
     is_node.then(|| node(words[0], words[1])).flatten().map(|node| Bare::Node(Box::new(node)))
 }

@@ -16,7 +16,9 @@ fn jobs(scene: &Scene) -> Vec<(&str, Option<JobPhase>, &str)> {
     scene
         .jobs
         .iter()
-        .map(|job| (job.id.as_str(), job.phase.known().copied(), job.nodes.first().map_or("", String::as_str)))
+        .map(|job| {
+            (job.id.as_str(), job.phase.known().copied(), job.nodes.first().map_or("", String::as_str))
+        })
         .collect()
 }
 
@@ -45,10 +47,14 @@ fn pods_wide_and_of_all_namespaces() {
 
 #[test]
 fn pods_in_a_paste_that_lost_its_blanks_or_its_head() {
-    let squeezed = scene("NAME READY STATUS RESTARTS AGE\na-0 1/1 Running 3 (5m ago) 2d\na-1 0/1 Pending 0 4m\n");
+    let squeezed =
+        scene("NAME READY STATUS RESTARTS AGE\na-0 1/1 Running 3 (5m ago) 2d\na-1 0/1 Pending 0 4m\n");
     assert_eq!(jobs(&squeezed), [("a-0", Some(JobPhase::Running), ""), ("a-1", Some(JobPhase::Waiting), "")]);
     let headless = scene("ml   a-0   1/1   Running   0   2d\nml   a-1   0/1   ContainerCreating   0   9s\n");
-    assert_eq!(jobs(&headless), [("ml/a-0", Some(JobPhase::Running), ""), ("ml/a-1", Some(JobPhase::Starting), "")]);
+    assert_eq!(
+        jobs(&headless),
+        [("ml/a-0", Some(JobPhase::Running), ""), ("ml/a-1", Some(JobPhase::Starting), "")]
+    );
     let understood = understand("ml   a-0   1/1   Running   0   2d\n");
     assert_eq!(understood.pieces[0].remarks, [Remark::HasNoBegin { line: 1 }]);
 }
@@ -110,7 +116,10 @@ fn events_of_old_and_wide_forms() {
     );
     assert_eq!(jobs(&wide), [("ml/bert", Some(JobPhase::Refused), "")]);
     let quota = &wide.quotas[0];
-    assert_eq!((quota.name.as_str(), &quota.most.cards, &quota.used.cards), ("ml/gpus", &Reading::Known(8), &Reading::Known(6)));
+    assert_eq!(
+        (quota.name.as_str(), &quota.most.cards, &quota.used.cards),
+        ("ml/gpus", &Reading::Known(8), &Reading::Known(6))
+    );
     assert_eq!(wide.jobs[0].asked.cards, Reading::Known(4));
 }
 
@@ -135,7 +144,10 @@ fn workloads_queues_and_quotas() {
         "NAME   AGE   REQUEST                                                     LIMIT\n\
          gpus   90d   requests.cpu: 40/100, requests.nvidia.com/gpu: 8/8          limits.memory: 1Gi/2Gi\n",
     );
-    assert_eq!((&quotas.quotas[0].most.cards, &quotas.quotas[0].used.cards), (&Reading::Known(8), &Reading::Known(8)));
+    assert_eq!(
+        (&quotas.quotas[0].most.cards, &quotas.quotas[0].used.cards),
+        (&Reading::Known(8), &Reading::Known(8))
+    );
     assert_eq!(quotas.quotas[0].most.cpus.known().map(|cores| cores.0), Some(100.0));
 }
 
@@ -153,9 +165,16 @@ fn columns_that_somebody_chose() {
         (&node.built_in.cards, &node.has.cards, &node.given.cards),
         (&Reading::Known(8), &Reading::Known(6), &Reading::Known(6))
     );
-    let pods = scene("NAMESPACE   NAME    NODE     GPU\nml          a-0     gpu-01   4\nml          a-1     <none>   2\n");
-    assert_eq!(pods.jobs.iter().map(|job| job.asked.cards.known().copied()).collect::<Vec<_>>(), [Some(4), Some(2)]);
-    let list = scene("pod,phase,gpu_count,gpu_util_pct,gpu_processes,age\nnb-1,Running,2,0,0,5 d\nnb-2,Pending,1,,,12 min\n");
+    let pods = scene(
+        "NAMESPACE   NAME    NODE     GPU\nml          a-0     gpu-01   4\nml          a-1     <none>   2\n",
+    );
+    assert_eq!(
+        pods.jobs.iter().map(|job| job.asked.cards.known().copied()).collect::<Vec<_>>(),
+        [Some(4), Some(2)]
+    );
+    let list = scene(
+        "pod,phase,gpu_count,gpu_util_pct,gpu_processes,age\nnb-1,Running,2,0,0,5 d\nnb-2,Pending,1,,,12 min\n",
+    );
     let job = &list.jobs[0];
     assert_eq!((&job.given.cards, &job.usage.gpu_busy), (&Reading::Known(2), &Reading::Known(Percent(0.0))));
     assert_eq!(job.usage.gpu_processes, Reading::Known(0));
@@ -172,6 +191,12 @@ fn tables_of_others_are_left_alone() {
         "Epoch 1/1 Running 5 things",
         "count,util\n1,2\n",
     ] {
-        assert!(understand(text).pieces.iter().all(|piece| piece.scene.jobs.is_empty() && piece.scene.cluster.is_empty()), "{text}");
+        assert!(
+            understand(text)
+                .pieces
+                .iter()
+                .all(|piece| piece.scene.jobs.is_empty() && piece.scene.cluster.is_empty()),
+            "{text}"
+        );
     }
 }
