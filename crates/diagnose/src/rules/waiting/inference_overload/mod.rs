@@ -251,8 +251,13 @@ fn weigh_refusals(server: &Server<'_>, draft: &mut Draft) {
 fn weigh_speed(server: &Server<'_>, bound: ServingBound, draft: &mut Draft) {
     let (prompts, answers) = server.speed();
     if let (Some(prompts), Some(answers)) = (prompts, answers) {
-        let evidence =
-            once(Signal::ServerSpeed, answers, Unit::Count, server.reader, text::speed(plain(answers), plain(prompts)));
+        let evidence = once(
+            Signal::ServerSpeed,
+            answers,
+            Unit::Count,
+            server.reader,
+            text::speed(plain(answers), plain(prompts)),
+        );
         if matches!(bound, ServingBound::Prefill | ServingBound::Decode) {
             draft.agree(0.5, evidence);
         } else {
@@ -266,7 +271,8 @@ fn weigh_speed(server: &Server<'_>, bound: ServingBound, draft: &mut Draft) {
 
 fn weigh_batches(server: &Server<'_>, draft: &mut Draft) {
     let Some(batch) = server.entry.and_then(|entry| entry.batch_mean.known().copied()) else { return };
-    let words = if batch < NO_BATCHES_MAX { text::no_batches(plain(batch)) } else { text::batches(plain(batch)) };
+    let words =
+        if batch < NO_BATCHES_MAX { text::no_batches(plain(batch)) } else { text::batches(plain(batch)) };
     draft.mention(once(Signal::ServerSpeed, batch, Unit::Count, server.reader, words));
     if batch < NO_BATCHES_MAX {
         draft.finding.detail.insert("batching".to_owned(), "off".to_owned());
