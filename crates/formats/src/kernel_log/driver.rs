@@ -18,7 +18,8 @@ pub(super) fn fact(text: &str) -> Option<KernelFact> {
     if !text.contains("NVRM") {
         return None;
     }
-    let lower = text.to_ascii_lowercase();
+    // A message on several lines has the mark of the driver before each of them.
+    let lower = text.to_ascii_lowercase().replace(" nvrm: ", " ");
     if lower.contains("nvrm: loading nvidia") {
         return versions(text).next().map(|version| KernelFact::ModuleLoaded { version: version.to_owned() });
     }
@@ -228,6 +229,16 @@ mod tests {
             (
                 "NVRM: The NVIDIA GPU 0000:65:00.0 (PCI ID: 10de:1b06) NVRM: installed in this system is not \
                  supported by open nvidia.ko because it does not include the required GPU NVRM: System Processor",
+                KernelFact::CardNotSupported { pci_address: address(), needs_other_module: true },
+            ),
+            (
+                "NVRM: The NVIDIA GPU 0000:65:00.0 (PCI ID: 10de:1050) installed NVRM: in this system is not supported \
+                 by the 280.13 NVIDIA Linux NVRM: graphics driver release.",
+                KernelFact::CardNotSupported { pci_address: address(), needs_other_module: false },
+            ),
+            (
+                "NVRM: The NVIDIA GPU 0000:65:00.0 (PCI ID: 10de:1b06) NVRM: installed in this system is not supported \
+                 by open NVRM: nvidia.ko because it does not include the required GPU",
                 KernelFact::CardNotSupported { pci_address: address(), needs_other_module: true },
             ),
             (

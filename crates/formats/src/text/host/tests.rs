@@ -633,3 +633,49 @@ fn those_who_have_cards_open_are_listed() {
     let bare = read(Format::Openers, "/dev/nvidia0:         1234  4242m\n/dev/nvidiactl:       4242m");
     assert_eq!(bare.device_holders.known().unwrap().len(), 2);
 }
+
+#[test]
+fn one_paste_holds_many_outputs() {
+    let paste = "so this is what I see:\n\
+        > alice@n1:~$ uname -a\r\n\
+        > Linux n1 5.15.0-97-generic #107-Ubuntu SMP Wed Feb 7 13:26:48 UTC 2024 x86_64 GNU/Linux\r\n\
+        > alice@n1:~$ free -g\r\n\
+        >                total        used        free      shared  buff/cache   available\r\n\
+        > Mem:             503         490           2           1          10           8\r\n\
+        > Swap:              7           7           0\r\n\
+        > alice@n1:~$ df -h /dev/shm\r\n\
+        > Filesystem      Size  Used Avail Use% Mounted on\r\n\
+        > tmpfs           252G  250G  2.0G 100% /dev/shm\r\n\
+        > alice@n1:~$ ps aux | grep -v root | head -2\r\n\
+        > USER         PID %CPU %MEM    VSZ   RSS TTY      STAT START   TIME COMMAND\r\n\
+        > alice       4242 98.7 12.3 98765432 33554432 pts/3 Rl+ 14:02 512:33 python train.py\r\n\
+        > alice@n1:~$ dmesg | tail -3\r\n\
+        > dmesg: read kernel buffer failed: Operation not permitted\r\n\
+        > alice@n1:~$ sudo dmesg | tail -1\r\n\
+        > [ 1000.000001] Out of memory: Killed process 777 (python) total-vm:9kB, anon-rss:5kB\r\n\
+        > alice@n1:~$ lsmod | grep nouveau\r\n\
+        > alice@n1:~$ cat /proc/loadavg\r\n\
+        > 64.12 60.00 50.10 65/4321 99999\r\n";
+    let understood = understand(paste);
+    let formats: Vec<Format> = understood.pieces.iter().map(|piece| piece.format).collect();
+    let expected = [
+        Format::Uname,
+        Format::Free,
+        Format::Df,
+        Format::Ps,
+        Format::KernelLog,
+        Format::KernelLog,
+        Format::ProcFile,
+    ];
+    assert_eq!(formats, expected);
+    assert_eq!(understood.unknown_lines, [1]);
+    let merged = gpuwhy_model::window::merge(understood.pieces.into_iter().map(|piece| piece.scene));
+    assert!(merged.disagreements.is_empty());
+    let scene = merged.scene;
+    assert_eq!(scene.host.memory.known().unwrap().available, 8 << 30);
+    assert_eq!(scene.host.shared_memory.known().unwrap().available, 2 << 30);
+    assert_eq!(scene.process(Pid(4242)).unwrap().name, "python");
+    // What was read counts more than that somebody else might not.
+    assert_eq!(scene.events.known().unwrap().len(), 1);
+    assert_eq!(scene.machine.hostname, Reading::Known("n1".to_owned()));
+}

@@ -59,6 +59,7 @@ fn fits(columns: &Columns, cells: &[&str]) -> bool {
     fitting * 2 >= judged
 }
 
+/// Returns whether a text looks like the value of a card.
 fn is_value(cell: &str) -> bool {
     const WORDS: &[&str] = &[
         "Enabled", "Disabled", "Active", "Not Active", "Yes", "No", "Default", "Exclusive_Process", "Exclusive_Thread",

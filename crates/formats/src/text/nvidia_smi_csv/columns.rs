@@ -131,22 +131,42 @@ pub(super) struct Columns {
     pub(super) is_of_tool: bool,
 }
 
-/// Names of the tool's own that others do not have, beside those with a dot in them.
-const OWN: &[&str] = &[
-    "pstate",
-    "compute_mode",
-    "compute_cap",
-    "persistence_mode",
-    "used_gpu_memory",
-    "used_memory",
-    "max_memory_usage",
-    "gpu_bus_id",
-    "gpu_uuid",
-    "vbios_version",
-    "display_active",
-    "driver_version",
-    "process_name",
-    "addressing_mode",
+/// Names of the tool's own without a dot in them, and whether no other tool has such a name.
+const OWN: &[(&str, bool)] = &[
+    ("timestamp", false),
+    ("time", false),
+    ("count", false),
+    ("name", false),
+    ("serial", false),
+    ("uuid", false),
+    ("index", false),
+    ("hostname", false),
+    ("pid", false),
+    ("driver_version", true),
+    ("display_mode", true),
+    ("display_active", true),
+    ("display_attached", true),
+    ("persistence_mode", true),
+    ("addressing_mode", true),
+    ("vbios_version", true),
+    ("pstate", true),
+    ("compute_mode", true),
+    ("compute_cap", true),
+    ("gpu_recovery_action", true),
+    ("edpp_multiplier", true),
+    ("process_name", true),
+    ("used_gpu_memory", true),
+    ("used_memory", true),
+    ("gpu_name", true),
+    ("gpu_bus_id", true),
+    ("gpu_serial", true),
+    ("gpu_uuid", true),
+    ("gpu_utilization", true),
+    ("gpu_util", true),
+    ("mem_utilization", true),
+    ("mem_util", true),
+    ("max_memory_usage", true),
+    ("vgpu_instance", true),
 ];
 
 /// A longer heading is a text.
@@ -181,7 +201,7 @@ impl Columns {
     }
 
     fn of<'name>(names: impl Iterator<Item = &'name str> + Clone, separator: char) -> Self {
-        let is_of_tool = names.clone().any(is_of_tool);
+        let is_of_tool = are_of_tool(names.clone());
         Self { columns: names.map(column).collect(), separator, is_of_tool }
     }
 
@@ -217,11 +237,14 @@ fn is_name(text: &str) -> bool {
         && text.bytes().filter(|byte| *byte == b' ').count() < WORDS_MAX
 }
 
-/// Returns whether a name is one of the tool's own.
-fn is_of_tool(name: &str) -> bool {
-    let (bare, _) = without_unit(name);
-    let has_dots = bare.contains('.') && !bare.contains(' ') && column(bare).0 != Column::Unknown;
-    has_dots || OWN.contains(&bare)
+/// Returns whether names are those of the tool: one has its dots, or all are its own.
+fn are_of_tool<'name>(names: impl Iterator<Item = &'name str> + Clone) -> bool {
+    let bare = || names.clone().map(|name| without_unit(name).0);
+    let has_dots = |name: &str| name.contains('.') && !name.contains(' ') && column(name).0 != Column::Unknown;
+    let own = |name: &str| OWN.iter().find(|(own, _)| *own == name);
+    bare().any(has_dots)
+        || bare().all(|name| own(name).is_some())
+            && bare().any(|name| own(name).is_some_and(|(_, is_only_own)| *is_only_own))
 }
 
 /// Takes `[MiB]` or `(W)` off the end of a name.
@@ -581,6 +604,7 @@ mod tests {
             "job_id,state,reason",
             "pod,gpu_model,count,memory_used_mib,util_pct,gpu_processes",
             "power_limit_w,clk_sm_mhz,power_draw_w,temp_c",
+            "power_limit_w,pstate,power_draw_w,temp_c",
             "0, 5 %, 7 MiB",
             "index,mem,cpu_percent,disk,net,users,load",
             "pid,cpu,mem,time",

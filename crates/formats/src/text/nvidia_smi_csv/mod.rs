@@ -46,7 +46,9 @@ pub(super) fn read(lines: &[Line<'_>], context: &Context<'_>) -> Option<Block> {
     while let Some(length) = table.take(&lines[taken..], lines.len() - taken) {
         taken += length;
     }
-    if taken == 0 || table.is_empty() && heading == 0 {
+    // One name alone may stand in any list.
+    let needs_rows = heading == 0 || columns.columns.len() == 1;
+    if taken == 0 || table.is_empty() && needs_rows {
         return None;
     }
     let (scene, remarks) = table.finish();

@@ -229,6 +229,7 @@ fn other_texts_are_none_of_these() {
         "In the index, the name, and the uuid of it we trust\n",
         "utilization\n5\n",
         "a.b\n",
+        "memory.used\nmemory.free\n",
         "0, 5, 7\n",
         "power_limit_w,clk_sm_mhz,power_draw_w,temp_c\n300,1395,300.1,45.5\n",
     ] {

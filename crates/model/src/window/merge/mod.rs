@@ -14,7 +14,7 @@ use serde_json::Value;
 use crate::reading::{Failure, Reading};
 use crate::scene::{Card, Scene, Window};
 use crate::units::Bytes;
-use identity::one_number_for_each_card;
+use identity::{one_id_for_each_job, one_number_for_each_card};
 
 /// Two parts that say different things of what cannot change.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -90,6 +90,7 @@ impl Gathering {
 
 fn joined(mut earlier: Scene, mut later: Scene, disagreements: &mut Vec<Disagreement>) -> Scene {
     one_number_for_each_card(&earlier, &mut later);
+    one_id_for_each_job(&mut earlier, &mut later);
     let window = joined_window(&earlier.window, &later.window);
     earlier.window = window.clone();
     later.window = window;

@@ -3,7 +3,7 @@ use crate::process::{Pid, ProcessKey};
 use crate::reading::{Failure, Reading};
 use crate::sample::TimedValue;
 use crate::sample::{CardMemory, ClientKind, KernelLine};
-use crate::scene::{Card, Client, Process, Scene, UnplacedClient};
+use crate::scene::{Card, Client, Job, Process, Scene, Scheduler, UnplacedClient};
 use crate::trend::Trend;
 use crate::units::{Bytes, Percent};
 
@@ -185,6 +185,25 @@ fn all_that_was_said_counts_once() {
     let scene = merge([log(vec![line(5, "b")]), log(vec![line(1, "a"), line(5, "b")])]).scene;
     let texts: Vec<String> = scene.events.into_known().unwrap().into_iter().map(|line| line.text).collect();
     assert_eq!(texts, ["a", "b"]);
+}
+
+#[test]
+fn a_pod_is_one_whether_its_namespace_is_said_or_not() {
+    let part = |id: &str, node: Option<&str>| {
+        let nodes = node.map(str::to_owned).into_iter().collect();
+        let job = Job { id: id.to_owned(), scheduler: Scheduler::Kubernetes, nodes, ..Job::default() };
+        Scene { jobs: vec![job], ..Scene::default() }
+    };
+    for parts in [
+        [part("web-0", Some("n1")), part("ml/web-0", None)],
+        [part("ml/web-0", Some("n1")), part("web-0", None)],
+    ] {
+        let jobs = merge(parts).scene.jobs;
+        assert_eq!(jobs.len(), 1);
+        assert_eq!((jobs[0].id.as_str(), jobs[0].nodes.as_slice()), ("ml/web-0", &["n1".to_owned()][..]));
+    }
+    let two = merge([part("a/web-0", None), part("b/web-0", None), part("web-0", None)]);
+    assert_eq!(two.scene.jobs.len(), 3, "whose it is is not known");
 }
 
 #[test]

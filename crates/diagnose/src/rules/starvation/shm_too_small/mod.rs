@@ -1,5 +1,6 @@
 //! `shm-too-small`: the shared memory in which loaders hand over their batches is full.
 
+mod listed;
 mod said;
 
 use gpuwhy_model::action::Action;
@@ -54,6 +55,7 @@ struct User<'scene> {
 
 fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
     said::check(scene, findings);
+    listed::check(scene, limits, findings);
     let Some(space) = least_room(scene).filter(|space| space.total > 0) else {
         return;
     };
