@@ -324,27 +324,26 @@ fn a_recording_among_texts_is_named() {
 #[test]
 fn every_real_file_is_recognised_or_refused_in_one_line() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/testdata");
-    let Ok(areas) = std::fs::read_dir(&folder) else {
+    if !folder.is_dir() {
         println!("skipped: no `{}`", folder.display());
         return;
-    };
+    }
     let empty = tempfile::tempdir().unwrap();
     let mut files = 0;
-    for area in areas.map(|area| area.unwrap().path()).filter(|area| area.is_dir()) {
-        for file in std::fs::read_dir(&area).unwrap().map(|file| file.unwrap().path()) {
-            let (code, output, errors) = run(gpuwhy(empty.path()).arg("read").arg(&file).arg("--json"));
-            match code {
-                0 | 1 => assert!(!report(&output).inputs.is_empty(), "{}", file.display()),
-                2 => assert_eq!(
-                    errors.lines().filter(|line| line.starts_with("error: ")).count(),
-                    1,
-                    "{}: {errors}",
-                    file.display()
-                ),
-                _ => panic!("{}: {code} {errors}", file.display()),
-            }
-            files += 1;
+    let mut waiting = vec![folder];
+    while let Some(path) = waiting.pop() {
+        if path.is_dir() {
+            waiting.extend(std::fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
+            continue;
         }
+        let (code, output, errors) = run(gpuwhy(empty.path()).arg("read").arg(&path).arg("--json"));
+        let said = errors.lines().filter(|line| line.starts_with("error: ")).count();
+        match code {
+            0 | 1 => assert!(!report(&output).inputs.is_empty(), "{}", path.display()),
+            2 => assert_eq!(said, 1, "{}: {errors}", path.display()),
+            _ => panic!("{}: {code} {errors}", path.display()),
+        }
+        files += 1;
     }
     assert!(files > 200, "only {files} files");
 }
