@@ -2,12 +2,16 @@
 //!
 //! A format that is sure by its first line comes before one that reads anything that looks like a table or a log.
 
-use super::{TextFormat, container, host, kernel_log, kubernetes, load_test, nvidia_smi, nvidia_smi_list, nvidia_smi_monitor, nvidia_smi_query, profiles, program, prometheus, slurm, stacks};
+use super::{
+    TextFormat, container, host, kernel_log, kubernetes, load_test, nvidia_smi, nvidia_smi_csv,
+    nvidia_smi_list, nvidia_smi_monitor, nvidia_smi_query, profiles, program, prometheus, slurm, stacks,
+};
 use crate::{Format, nvidia_smi_xml, trace};
 
 pub(super) static FORMATS: &[TextFormat] = &[
     TextFormat { format: Format::NvidiaSmiXml, read: nvidia_smi_xml::read_lines },
     TextFormat { format: Format::Trace, read: trace::read_lines },
+    TextFormat { format: Format::NvidiaSmiCsv, read: nvidia_smi_csv::read },
     TextFormat { format: Format::NvidiaSmiList, read: nvidia_smi_list::read },
     TextFormat { format: Format::NvidiaSmi, read: nvidia_smi::read },
     TextFormat { format: Format::NvidiaSmiQuery, read: nvidia_smi_query::read },

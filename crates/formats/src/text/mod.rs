@@ -11,6 +11,7 @@ mod kubernetes;
 mod load_test;
 mod nvidia_scene;
 mod nvidia_smi;
+mod nvidia_smi_csv;
 mod nvidia_smi_list;
 mod nvidia_smi_monitor;
 mod nvidia_smi_query;

@@ -47,7 +47,9 @@ pub(super) fn app(row: &Row<'_, '_>) -> Option<AppRow> {
 
 /// Returns the processes of the newest look, with what each held over all looks.
 pub(super) fn newest(rows: &[AppRow]) -> Vec<UnplacedClient> {
-    let key = |row: &AppRow| (row.unplaced.card_uuid.clone(), row.unplaced.card_address.clone(), row.unplaced.client.pid);
+    let key = |row: &AppRow| {
+        (row.unplaced.card_uuid.clone(), row.unplaced.card_address.clone(), row.unplaced.client.pid)
+    };
     let mut held: BTreeMap<_, Vec<TimedValue>> = BTreeMap::new();
     let mut look: Vec<&AppRow> = Vec::new();
     let first = rows.iter().find_map(|row| row.moment);
@@ -58,8 +60,14 @@ pub(super) fn newest(rows: &[AppRow]) -> Vec<UnplacedClient> {
         }
         look.push(row);
         let since = row.moment.zip(first).and_then(|(moment, first)| moment.since(first));
-        if let (Some(since), Reading::Known(Bytes(bytes))) = (since.filter(|since| *since >= 0.0), &row.unplaced.client.memory) {
-            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "not negative; saturates")]
+        if let (Some(since), Reading::Known(Bytes(bytes))) =
+            (since.filter(|since| *since >= 0.0), &row.unplaced.client.memory)
+        {
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "not negative; saturates"
+            )]
             let time_us = (since * 1e6) as u64;
             held.entry(key(row)).or_default().push(TimedValue { time_us, value: *bytes as f64 });
         }
@@ -67,7 +75,8 @@ pub(super) fn newest(rows: &[AppRow]) -> Vec<UnplacedClient> {
     look.into_iter()
         .map(|row| {
             let mut unplaced = row.unplaced.clone();
-            let trend = held.get(&key(row)).filter(|values| values.len() > 1).and_then(|values| Trend::of(values));
+            let trend =
+                held.get(&key(row)).filter(|values| values.len() > 1).and_then(|values| Trend::of(values));
             unplaced.client.memory_trend = trend.into();
             unplaced
         })

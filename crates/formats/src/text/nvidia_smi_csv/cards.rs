@@ -187,14 +187,19 @@ fn take(row: &mut CardRow, parts: &mut Parts, value: Value, cell: &Cell<'_>) {
         Value::DisplayActive => keep(&mut card.display_active, cell.switch()),
         Value::Inforom => keep(&mut card.inforom, cell.reading.clone().map(str::to_owned)),
         Value::InforomValid => {
-            if matches!(cell.reading, Reading::Known(word) if word.starts_with("invalid") || word.starts_with("corrupt")) {
+            if matches!(cell.reading, Reading::Known(word) if word.starts_with("invalid") || word.starts_with("corrupt"))
+            {
                 card.inforom = Reading::Failed(nvidia_cell::failure(CORRUPTED_INFOROM));
             }
         }
         Value::FabricState => parts.fabric = cell.parsed("a state of the fabric", fabric_state),
         Value::FabricStatus => {
             parts.fabric_status = cell.reading.known().map_or(0, |word| {
-                if *word == "Success" { 0 } else { nvidia_cell::error_code(word).unwrap_or(nvidia_cell::UNKNOWN) }
+                if *word == "Success" {
+                    0
+                } else {
+                    nvidia_cell::error_code(word).unwrap_or(nvidia_cell::UNKNOWN)
+                }
             });
         }
     }
@@ -222,9 +227,9 @@ fn fabric_state(word: &str) -> Option<FabricState> {
 fn take_reason(parts: &mut Parts, value: Value, cell: &Cell<'_>) {
     let bits = match value {
         Value::Reason(bit) => cell.switch().map(|is_on| if is_on { bit } else { 0 }),
-        _ => cell.parsed("a hexadecimal number", |text| {
-            u64::from_str_radix(text.strip_prefix("0x")?, 16).ok()
-        }),
+        _ => {
+            cell.parsed("a hexadecimal number", |text| u64::from_str_radix(text.strip_prefix("0x")?, 16).ok())
+        }
     };
     match bits {
         Reading::Known(bits) => *parts.reasons.get_or_insert(0) |= bits,

@@ -8,7 +8,8 @@ use super::times::moment;
 use crate::nvidia_cell::said;
 
 /// How a value at the end of a text ends if nothing of it is missing.
-const WHOLE_ENDS: &[&str] = &[" MiB", " %", " W", " MHz", " us", " ms", "]", "Default", "Active", "Enabled", "Disabled"];
+const WHOLE_ENDS: &[&str] =
+    &[" MiB", " %", " W", " MHz", " us", " ms", "]", "Default", "Active", "Enabled", "Disabled"];
 
 /// One row, cut into cells.
 #[derive(Debug, Clone)]
@@ -62,8 +63,21 @@ fn fits(columns: &Columns, cells: &[&str]) -> bool {
 /// Returns whether a text looks like the value of a card.
 fn is_value(cell: &str) -> bool {
     const WORDS: &[&str] = &[
-        "Enabled", "Disabled", "Active", "Not Active", "Yes", "No", "Default", "Exclusive_Process", "Exclusive_Thread",
-        "Prohibited", "valid", "Completed", "In Progress", "Not Started", "Success",
+        "Enabled",
+        "Disabled",
+        "Active",
+        "Not Active",
+        "Yes",
+        "No",
+        "Default",
+        "Exclusive_Process",
+        "Exclusive_Thread",
+        "Prohibited",
+        "valid",
+        "Completed",
+        "In Progress",
+        "Not Started",
+        "Success",
     ];
     let number = cell.strip_prefix('P').unwrap_or(cell);
     number.starts_with(|first: char| first.is_ascii_digit() || first == '-') || WORDS.contains(&cell)
@@ -112,10 +126,12 @@ impl<'line> Row<'_, 'line> {
     /// Returns all columns with their cells.
     pub(super) fn readings(&self) -> impl Iterator<Item = (Column, Unit, Reading<&'line str>)> {
         let last = self.cells.len().saturating_sub(1);
-        self.columns.columns.iter().zip(&self.cells).enumerate().map(move |(place, ((column, unit), cell))| {
-            let is_cut = self.is_open && place == last;
-            (*column, *unit, if is_cut { Reading::default() } else { said(cell) })
-        })
+        self.columns.columns.iter().zip(&self.cells).enumerate().map(
+            move |(place, ((column, unit), cell))| {
+                let is_cut = self.is_open && place == last;
+                (*column, *unit, if is_cut { Reading::default() } else { said(cell) })
+            },
+        )
     }
 
     /// Returns the text in a column.
@@ -132,7 +148,8 @@ impl<'line> Row<'_, 'line> {
 /// Returns the number that a cell begins with, its unit left out; with a unit only that one is right.
 pub(super) fn number(cell: &str, unit: &str) -> Option<f64> {
     let cell = cell.trim();
-    let end = cell.find(|letter: char| !letter.is_ascii_digit() && !"+-.eE".contains(letter)).unwrap_or(cell.len());
+    let end =
+        cell.find(|letter: char| !letter.is_ascii_digit() && !"+-.eE".contains(letter)).unwrap_or(cell.len());
     let (number, rest) = cell.split_at(end);
     let rest = rest.trim();
     let is_right = rest.is_empty() || unit.is_empty() || rest.eq_ignore_ascii_case(unit);
@@ -187,7 +204,10 @@ mod tests {
 
     #[test]
     fn numbers_bear_units_or_not() {
-        assert_eq!((number("81.5 W", "W"), number("81", "W"), number("81 %", "W")), (Some(81.5), Some(81.0), None));
+        assert_eq!(
+            (number("81.5 W", "W"), number("81", "W"), number("81 %", "W")),
+            (Some(81.5), Some(81.0), None)
+        );
         assert_eq!((number("-", ""), number("inf", ""), number("300W", "W")), (None, None, Some(300.0)));
         assert_eq!(amount("10 MiB", Unit::Mebibytes), Some(Bytes(10 << 20)));
         assert_eq!(amount("1.5", Unit::Gibibytes), Some(Bytes(3 << 29)));

@@ -179,7 +179,8 @@ const NAME_MAX: usize = 90;
 impl Columns {
     /// Reads a heading.
     pub(super) fn heading(text: &str) -> Option<Self> {
-        let separator = [',', ';', '\t'].into_iter().find(|separator| text.contains(*separator)).unwrap_or(',');
+        let separator =
+            [',', ';', '\t'].into_iter().find(|separator| text.contains(*separator)).unwrap_or(',');
         let names: Vec<&str> = text.split(separator).map(|name| name.trim().trim_matches('"')).collect();
         // Every line of a paste is asked: most of them are sentences or other tables.
         if names.len() > COLUMNS_MAX || !names.iter().all(|name| is_name(name)) {
@@ -213,7 +214,8 @@ impl Columns {
             // One name alone may be a word of a text, unless it has the tool's dots.
             return names.len() > 1 || names.iter().any(|name| name.contains('.') && values > 0);
         }
-        let is_of_cards = holds(&[Column::Index, Column::Uuid, Column::Address, Column::Time, Column::Elapsed]);
+        let is_of_cards =
+            holds(&[Column::Index, Column::Uuid, Column::Address, Column::Time, Column::Elapsed]);
         let known = self.columns.iter().filter(|(column, _)| *column != Column::Unknown).count();
         is_of_cards && values >= 2 && known * 2 > names.len() && !holds(&[Column::Pid])
     }
@@ -240,7 +242,8 @@ fn is_name(text: &str) -> bool {
 /// Returns whether names are those of the tool: one has its dots, or all are its own.
 fn are_of_tool<'name>(names: impl Iterator<Item = &'name str> + Clone) -> bool {
     let bare = || names.clone().map(|name| without_unit(name).0);
-    let has_dots = |name: &str| name.contains('.') && !name.contains(' ') && column(name).0 != Column::Unknown;
+    let has_dots =
+        |name: &str| name.contains('.') && !name.contains(' ') && column(name).0 != Column::Unknown;
     let own = |name: &str| OWN.iter().find(|(own, _)| *own == name);
     bare().any(has_dots)
         || bare().all(|name| own(name).is_some())
@@ -260,8 +263,10 @@ fn without_unit(name: &str) -> (&str, Option<&str>) {
 /// Returns what a column holds by its name, and in which unit.
 fn column(name: &str) -> (Column, Unit) {
     let (bare, said) = without_unit(name);
-    let mut plain: String =
-        bare.chars().map(|letter| if letter.is_ascii_alphanumeric() { letter.to_ascii_lowercase() } else { '_' }).collect();
+    let mut plain: String = bare
+        .chars()
+        .map(|letter| if letter.is_ascii_alphanumeric() { letter.to_ascii_lowercase() } else { '_' })
+        .collect();
     let mut unit = said.map_or(Unit::Usual, unit_of);
     if let Some(column) = exactly(&plain) {
         return (column, unit);
@@ -310,10 +315,20 @@ fn exactly(plain: &str) -> Option<Column> {
         .strip_prefix("clocks_event_reasons_")
         .or_else(|| plain.strip_prefix("clocks_throttle_reasons_"));
     if let Some(word) = reason {
-        return Some(REASONS.iter().find(|(name, _)| *name == word).map_or(Column::Ignored, |(_, value)| Column::Card(*value)));
+        return Some(
+            REASONS
+                .iter()
+                .find(|(name, _)| *name == word)
+                .map_or(Column::Ignored, |(_, value)| Column::Card(*value)),
+        );
     }
     if let Some(word) = plain.strip_prefix("clocks_event_reasons_counters_") {
-        return Some(REASONS.iter().find(|(name, _)| *name == word).map_or(Column::Ignored, |(_, value)| Column::Card(*value)));
+        return Some(
+            REASONS
+                .iter()
+                .find(|(name, _)| *name == word)
+                .map_or(Column::Ignored, |(_, value)| Column::Card(*value)),
+        );
     }
     if let Some(errors) = plain.strip_prefix("ecc_errors_") {
         return Some(ecc(errors).map_or(Column::Ignored, Column::Card));
@@ -573,7 +588,10 @@ mod tests {
     fn names_of_the_tool_are_known() {
         assert_eq!(column("memory.used [MiB]"), (Column::Card(Value::MemoryUsed), Unit::Mebibytes));
         assert_eq!(column("clocks_throttle_reasons.hw_slowdown").0, Column::Card(Value::Reason(8)));
-        assert_eq!(column("clocks_event_reasons_counters.sw_power_cap [us]").0, Column::Card(Value::ReasonTime(4)));
+        assert_eq!(
+            column("clocks_event_reasons_counters.sw_power_cap [us]").0,
+            Column::Card(Value::ReasonTime(4))
+        );
         assert_eq!(column("pcie.link.gen.hostmax").0, Column::Ignored);
         assert_eq!(column("resident").0, Column::Unknown);
     }

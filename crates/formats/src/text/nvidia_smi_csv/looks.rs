@@ -119,8 +119,7 @@ fn in_order(rows: &[Taken], arrangement: Arrangement) -> Option<Vec<usize>> {
     if let Some(cards) = arrangement.cards.filter(|cards| *cards > 0 && number.is_multiple_of(*cards)) {
         return Some(vec![cards; number / cards]);
     }
-    let gaps: Option<Vec<f64>> =
-        rows.windows(2).map(|pair| pair[1].moment?.since(pair[0].moment?)).collect();
+    let gaps: Option<Vec<f64>> = rows.windows(2).map(|pair| pair[1].moment?.since(pair[0].moment?)).collect();
     match gaps {
         Some(gaps) if rows.iter().any(|row| row.moment.is_some()) => Some(sizes_by_time(&gaps)),
         // One heading for each look.

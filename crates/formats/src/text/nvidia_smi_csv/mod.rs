@@ -62,7 +62,10 @@ fn begin(lines: &[Line<'_>], context: &Context<'_>) -> Option<(Columns, usize)> 
         && command_after_prompt(first).is_none()
     {
         let has_heading = Columns::heading(first).is_some();
-        if !has_heading && first.contains(',') == (asked.columns.len() > 1) && row(&asked, first, false).is_some() {
+        if !has_heading
+            && first.contains(',') == (asked.columns.len() > 1)
+            && row(&asked, first, false).is_some()
+        {
             return Some((asked, 0));
         }
     }

@@ -42,11 +42,17 @@ more
     assert_eq!((memory.total.0 >> 20, memory.used.0 >> 20, memory.free.0 >> 20), (81559, 70000, 11000));
     assert_eq!(card.busy.known().unwrap().last, Percent(97.0));
     assert_eq!(card.temperature.known().unwrap().last, Celsius(71.0));
-    assert_eq!((card.power.known().unwrap().last, &card.power_limits.enforced), (Watts(644.1), &Reading::Known(Watts(700.0))));
+    assert_eq!(
+        (card.power.known().unwrap().last, &card.power_limits.enforced),
+        (Watts(644.1), &Reading::Known(Watts(700.0)))
+    );
     assert_eq!(card.clock_reasons, Reading::Known(ClockReasons(ClockReasons::SOFTWARE_POWER_CAP)));
     assert_eq!((&card.persistence, &card.fan), (&Reading::Known(true), &Reading::Unsupported));
     assert_eq!(card.compute_mode, Reading::Known("exclusive_process".into()));
-    assert_eq!((&card.performance_state, &card.clocks.sm_max), (&Reading::Known(0), &Reading::Known(Megahertz(1980.0))));
+    assert_eq!(
+        (&card.performance_state, &card.clocks.sm_max),
+        (&Reading::Known(0), &Reading::Known(Megahertz(1980.0)))
+    );
     let other = &scene.cards[1];
     assert!(matches!(other.busy, Reading::Failed(Failure::Nvml { code: 999, .. })));
     assert_eq!(other.power, Reading::Denied(Access::Root));
@@ -79,12 +85,21 @@ retired_pages.pending, inforom.checksum_validation, mig.mode.current, mig.mode.p
     let cards = scene(text).cards;
     let ecc = &cards[0].ecc;
     assert_eq!((&ecc.enabled, &ecc.volatile.corrected), (&Reading::Known(true), &Reading::Known(5)));
-    assert_eq!((&ecc.volatile.uncorrected, &ecc.volatile.sram_uncorrected), (&Reading::Known(3), &Reading::Known(2)));
+    assert_eq!(
+        (&ecc.volatile.uncorrected, &ecc.volatile.sram_uncorrected),
+        (&Reading::Known(3), &Reading::Known(2))
+    );
     assert_eq!(ecc.aggregate.uncorrected, Reading::Known(9));
     assert_eq!(cards[0].retired_pages.known().unwrap().double_bit, 1);
-    assert_eq!((&cards[0].mig_enabled, &cards[0].mig_pending), (&Reading::Known(false), &Reading::Known(true)));
+    assert_eq!(
+        (&cards[0].mig_enabled, &cards[0].mig_pending),
+        (&Reading::Known(false), &Reading::Known(true))
+    );
     assert_eq!(cards[0].fabric.known().unwrap().state, FabricState::InProgress);
-    assert_eq!((&cards[1].retired_pages, &cards[1].ecc.volatile.uncorrected), (&Reading::Unsupported, &Reading::Unsupported));
+    assert_eq!(
+        (&cards[1].retired_pages, &cards[1].ecc.volatile.uncorrected),
+        (&Reading::Unsupported, &Reading::Unsupported)
+    );
     assert!(matches!(cards[1].inforom, Reading::Failed(Failure::Nvml { code: 14, .. })));
 }
 
@@ -133,8 +148,14 @@ power_limit_w,timestamp,gpu_index,pstate,clk_sm_mhz,clk_mem_mhz,power_draw_w,tem
     let scene = scene(text);
     let [card] = scene.cards.as_slice() else { panic!("one card") };
     assert_eq!((card.index, scene.window.samples), (8, 3));
-    assert_eq!((card.sm_clock.known().unwrap().min, card.temperature.known().unwrap().max), (Megahertz(1700.0), Celsius(85.0)));
-    assert_eq!((&card.power_limits.enforced, &card.performance_state), (&Reading::Known(Watts(450.0)), &Reading::Known(2)));
+    assert_eq!(
+        (card.sm_clock.known().unwrap().min, card.temperature.known().unwrap().max),
+        (Megahertz(1700.0), Celsius(85.0))
+    );
+    assert_eq!(
+        (&card.power_limits.enforced, &card.performance_state),
+        (&Reading::Known(Watts(450.0)), &Reading::Known(2))
+    );
     let summary = self::scene("index,util_pct,power_w\n0,82,195.04\n1,51,242.64\n");
     assert_eq!(summary.cards[1].busy.known().unwrap().last, Percent(51.0));
     let tabs = self::scene("t\tgpu\tutil (%)\tmem_used_gb\n0.0\t0\t50\t1.5\n2.5\t0\t60\t1.5\n");
@@ -156,7 +177,9 @@ fn rows_that_name_no_card_are_cards_only_if_that_is_sure() {
 
 #[test]
 fn a_command_names_the_columns_where_no_heading_does() {
-    let command = Some("watch -n 1 nvidia-smi --query-gpu=index,memory.used,memory.total,utilization.gpu --format=csv,noheader,nounits");
+    let command = Some(
+        "watch -n 1 nvidia-smi --query-gpu=index,memory.used,memory.total,utilization.gpu --format=csv,noheader,nounits",
+    );
     let text = "0, 1024, 16384, 37\n1, [N/A], 16384, 0\nend\n";
     let block = block(text, command).unwrap();
     assert_eq!((block.lines, block.scene.cards.len()), (2, 2));
@@ -164,9 +187,13 @@ fn a_command_names_the_columns_where_no_heading_does() {
     assert_eq!(block.scene.cards[0].busy.known().unwrap().last, Percent(37.0));
     assert!(self::block(text, None).is_none());
     assert!(self::block(text, Some("nvidia-smi --query-gpu=index --format=csv")).is_none());
-    let one = self::block("31\n35\n\n", Some("nvidia-smi --query-gpu=temperature.gpu --format=csv,noheader")).unwrap();
+    let one = self::block("31\n35\n\n", Some("nvidia-smi --query-gpu=temperature.gpu --format=csv,noheader"))
+        .unwrap();
     assert_eq!(one.scene.cards[1].temperature.known().unwrap().last, Celsius(35.0));
-    assert!(self::block("hello\n", Some("nvidia-smi --query-gpu=temperature.gpu --format=csv,noheader")).is_none());
+    assert!(
+        self::block("hello\n", Some("nvidia-smi --query-gpu=temperature.gpu --format=csv,noheader"))
+            .is_none()
+    );
 }
 
 #[test]
@@ -184,7 +211,10 @@ GPU-b, <gone>, x, 1 MiB
     assert_eq!(unplaced[0].card_uuid.as_deref(), Some("GPU-a"));
     assert_eq!(unplaced[0].client.memory, Reading::Known(Bytes(2296 << 20)));
     assert_eq!(unplaced[0].client.name, Reading::Known("python train.py --token=***".into()));
-    assert_eq!((&unplaced[1].client.name, &unplaced[1].client.memory), (&Reading::Known("/opt/a, b/run".into()), &Reading::Unsupported));
+    assert_eq!(
+        (&unplaced[1].client.name, &unplaced[1].client.memory),
+        (&Reading::Known("/opt/a, b/run".into()), &Reading::Unsupported)
+    );
     let none = self::block("pid, process_name, used_gpu_memory [MiB]\n\n", None).unwrap();
     assert_eq!((none.lines, none.scene.unplaced_clients.len()), (1, 0));
 }
