@@ -222,7 +222,7 @@ impl fmt::Display for Format {
             Self::Sdiag => "sdiag",
             Self::SlurmJson => "Slurm JSON",
             Self::SlurmMessages => "messages of sbatch, srun or salloc",
-            Self::JobEfficiency => "seff",
+            Self::JobEfficiency => "seff or jobstats",
             Self::JobScript => "#SBATCH lines",
             Self::JobTable => "table of jobs",
             Self::Prometheus => "Prometheus metrics",

@@ -4,12 +4,14 @@ mod fit;
 mod folded;
 mod groups;
 mod limits;
+mod used;
 mod why;
 
 pub(crate) use fit::{Fit, Room, fit};
 pub(crate) use folded::folded;
 pub(crate) use groups::{Group, WaitingJobs};
 pub(crate) use limits::{Reckoning, reckoning};
+pub(crate) use used::{Used, used};
 pub(crate) use why::{Why, why};
 
 use gpuwhy_model::reading::Reading;

@@ -1,6 +1,7 @@
 //! `container-limit`: a limit that was set for the container or job binds.
 
 mod devices;
+mod job;
 mod memory;
 mod processor;
 mod said;
@@ -43,6 +44,9 @@ pub(crate) static RULE: Rule = Rule {
             Signal::PowerRatio,
             Signal::ProcessList,
             Signal::ProgramLog,
+            Signal::JobState,
+            Signal::JobUsage,
+            Signal::JobRequest,
         ],
     },
     check,
@@ -50,6 +54,7 @@ pub(crate) static RULE: Rule = Rule {
 
 fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
     said::check(scene, findings);
+    job::check(scene, findings);
     processor::check(scene, limits, findings);
     let before = findings.mark();
     for workload in &scene.workloads {

@@ -1,5 +1,6 @@
 //! `starved-by-host-code`: one thread of the program itself is what the card waits for.
 
+mod accounted;
 mod taking_turns;
 
 use gpuwhy_model::action::Action;
@@ -41,6 +42,7 @@ pub(crate) static RULE: Rule = Rule {
             Signal::ThreadCpu,
             Signal::ProcessState,
             Signal::PcieTraffic,
+            Signal::JobUsage,
         ],
     },
     check,
@@ -62,6 +64,7 @@ struct Hot<'scene> {
 }
 
 fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
+    accounted::check(scene, limits, findings);
     for mut work in partly_busy_cards(scene, limits, findings) {
         // Workers of model servers ask for requests in a loop: a hot thread proves nothing there.
         if work.processes().any(names::is_server) || waits_inside_kernels(&work, limits) {

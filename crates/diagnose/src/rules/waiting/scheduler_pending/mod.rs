@@ -1,5 +1,6 @@
 //! `scheduler-pending`: a job cannot start because of its request, a limit, a policy or its place.
 
+mod placeholders;
 mod trouble;
 mod words;
 
@@ -73,6 +74,7 @@ fn judge(scene: &Scene, waiting: &WaitingJobs<'_>, group: &Group<'_>, trouble: &
         draft.only_possible();
     }
     words::advise(scene, group, trouble, &mut draft);
+    placeholders::name(scene, group, &mut draft);
     draft
 }
 
