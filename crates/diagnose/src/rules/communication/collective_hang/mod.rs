@@ -1,6 +1,7 @@
 //! `collective-hang`: members of a job wait for each other, and nothing moves.
 
 mod said;
+mod stood;
 
 use gpuwhy_model::action::Action;
 use gpuwhy_model::cause::Cause;
@@ -46,6 +47,7 @@ pub(crate) static RULE: Rule = Rule {
             Signal::ProcessIo,
             Signal::ThreadCpu,
             Signal::ProgramLog,
+            Signal::Stacks,
         ],
     },
     check,
@@ -67,6 +69,7 @@ struct Standstill<'scene> {
 
 fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
     said::check(scene, findings);
+    stood::check(scene, findings);
     for exchanging in exchanging(scene, limits) {
         let Some(standstill) = standstill(&exchanging, limits) else {
             continue;

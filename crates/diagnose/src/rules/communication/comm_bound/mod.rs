@@ -1,6 +1,7 @@
 //! `comm-bound`: exchange between cards is slow, but moves.
 
 mod said;
+mod traced;
 
 use gpuwhy_model::action::Action;
 use gpuwhy_model::cause::Cause;
@@ -46,6 +47,7 @@ pub(crate) static RULE: Rule = Rule {
             Signal::ThreadCpu,
             Signal::GpuMemoryBusy,
             Signal::ProgramLog,
+            Signal::Trace,
         ],
     },
     check,
@@ -59,6 +61,7 @@ const MOMENTS_STRENGTH: f64 = 0.7;
 
 fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
     said::check(scene, findings);
+    traced::check(scene, limits, findings);
     for exchanging in exchanging(scene, limits) {
         let is_one_of_several = exchanging.members.len() > 1 || exchanging.job.spans_nodes() == Some(true);
         let all_may_wait = exchanging

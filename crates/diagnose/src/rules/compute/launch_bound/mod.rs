@@ -1,5 +1,7 @@
 //! `launch-bound`: many small kernels, and one host thread that launches them as fast as it can.
 
+mod traced;
+
 use gpuwhy_model::action::Action;
 use gpuwhy_model::cause::Cause;
 use gpuwhy_model::evidence::Comparison;
@@ -41,6 +43,7 @@ pub(crate) static RULE: Rule = Rule {
             Signal::GpuMemoryBusy,
             Signal::NvLinkTraffic,
             Signal::PcieTraffic,
+            Signal::Trace,
         ],
     },
     check,
@@ -53,6 +56,7 @@ const ALWAYS_PERCENT: f64 = 99.5;
 const HARDLY_RESTS_PERCENT: f64 = 97.0;
 
 fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
+    traced::check(scene, limits, findings);
     let jobs = jobs(scene, limits);
     for card in whole_cards(scene) {
         let working = holders_at_work(scene, card, limits);

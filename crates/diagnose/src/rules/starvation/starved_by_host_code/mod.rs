@@ -2,6 +2,7 @@
 
 mod accounted;
 mod taking_turns;
+mod traced;
 
 use gpuwhy_model::action::Action;
 use gpuwhy_model::cause::Cause;
@@ -43,6 +44,8 @@ pub(crate) static RULE: Rule = Rule {
             Signal::ProcessState,
             Signal::PcieTraffic,
             Signal::JobUsage,
+            Signal::Trace,
+            Signal::Profile,
         ],
     },
     check,
@@ -64,6 +67,7 @@ struct Hot<'scene> {
 }
 
 fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
+    traced::check(scene, limits, findings);
     accounted::check(scene, limits, findings);
     for mut work in partly_busy_cards(scene, limits, findings) {
         // Workers of model servers ask for requests in a loop: a hot thread proves nothing there.

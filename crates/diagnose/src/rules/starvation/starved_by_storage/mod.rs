@@ -1,6 +1,7 @@
 //! `starved-by-storage`: work waits for reads from storage.
 
 mod said;
+mod stood;
 
 use std::collections::BTreeMap;
 
@@ -45,6 +46,9 @@ pub(crate) static RULE: Rule = Rule {
             Signal::CgroupPressure,
             Signal::HostPressure,
             Signal::ProgramLog,
+            Signal::Stacks,
+            Signal::Profile,
+            Signal::Trace,
         ],
     },
     check,
@@ -55,6 +59,7 @@ const FULL_PROOF: f64 = 2.0;
 
 fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
     said::check(scene, findings);
+    stood::check(scene, limits, findings);
     let shares = |waiting: &WaitingCard<'_>| (waiting.storage, waiting.storage + waiting.processor);
     for waiting in cards_with_slow_loaders(scene, limits, findings, Signal::WaitChannel, shares) {
         findings.report(judge(scene, &waiting, limits));
