@@ -4,7 +4,8 @@
 
 use super::{
     TextFormat, container, host, kernel_log, kubernetes, load_test, nvidia_smi, nvidia_smi_csv,
-    nvidia_smi_list, nvidia_smi_monitor, nvidia_smi_query, profiles, program, prometheus, slurm, stacks,
+    nvidia_smi_list, nvidia_smi_mig, nvidia_smi_monitor, nvidia_smi_nvlink, nvidia_smi_query,
+    nvidia_smi_topology, nvidia_smi_version, profiles, program, prometheus, slurm, stacks,
 };
 use crate::{Format, nvidia_smi_xml, trace};
 
@@ -12,6 +13,10 @@ pub(super) static FORMATS: &[TextFormat] = &[
     TextFormat { format: Format::NvidiaSmiXml, read: nvidia_smi_xml::read_lines },
     TextFormat { format: Format::Trace, read: trace::read_lines },
     TextFormat { format: Format::NvidiaSmiCsv, read: nvidia_smi_csv::read },
+    TextFormat { format: Format::NvidiaSmiNvlink, read: nvidia_smi_nvlink::read },
+    TextFormat { format: Format::NvidiaSmiTopology, read: nvidia_smi_topology::read },
+    TextFormat { format: Format::NvidiaSmiMig, read: nvidia_smi_mig::read },
+    TextFormat { format: Format::NvidiaSmiVersion, read: nvidia_smi_version::read },
     TextFormat { format: Format::NvidiaSmiList, read: nvidia_smi_list::read },
     TextFormat { format: Format::NvidiaSmi, read: nvidia_smi::read },
     TextFormat { format: Format::NvidiaSmiQuery, read: nvidia_smi_query::read },

@@ -28,6 +28,8 @@ pub struct Machine {
     pub nvswitches: Reading<u64>,
     /// The ways between cards.
     pub card_pairs: Reading<Vec<CardPair>>,
+    /// Cards that links of their own join, or whose direct access to each other was tried.
+    pub joined_pairs: Reading<Vec<JoinedPair>>,
     /// Services around cards that are installed or run.
     pub services: Reading<Vec<Service>>,
     /// Why we think to be in a container; unsupported: we are not.
@@ -44,6 +46,20 @@ pub struct Machine {
     pub containers: Vec<Container>,
     /// Ways of starting containers that their runtime knows (`runc`, `nvidia`), sorted.
     pub container_runtimes: Reading<Vec<String>>,
+}
+
+/// Two cards, and what joins them beside PCIe.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct JoinedPair {
+    /// Index of one card.
+    pub one: u32,
+    /// Index of the other, which is higher.
+    pub other: u32,
+    /// How many `NVLinks` join them, through switches or not.
+    pub nvlinks: Option<u32>,
+    /// Whether they reach each other's memory directly.
+    pub peer_to_peer: Option<bool>,
 }
 
 /// A limit of a process.

@@ -25,7 +25,7 @@ pub use cluster::{
     SchedulerState,
 };
 pub use container::{Container, ContainerEnd, ContainerState};
-pub use host::{Disk, Driver, Host, Machine, ModuleBuild, Paging, Pressures, ProcessLimit};
+pub use host::{Disk, Driver, Host, JoinedPair, Machine, ModuleBuild, Paging, Pressures, ProcessLimit};
 pub use job::{Job, JobPhase, JobUsage, Scheduler, WaitReason};
 pub use neighbours::Interface;
 pub use process::{Cgroup, IoRates, Process, StateShares, Thread, WaitChannel, Workload};

@@ -47,6 +47,7 @@ const ENTITIES: &[(&str, &[&str], fn() -> Value)] = &[
     ("machine.services", &["name"], || Value::Null),
     ("machine.pci_cards", &["address"], written::<PciDevice>),
     ("machine.card_pairs", &["one", "other"], || Value::Null),
+    ("machine.joined_pairs", &["one", "other"], || Value::Null),
     ("device_holders", &["pid"], || Value::Null),
 ];
 
