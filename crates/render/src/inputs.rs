@@ -10,6 +10,8 @@ use crate::words::Words;
 
 /// So many texts are named one by one.
 const TEXTS_MAX: usize = 5;
+/// Of a longer name only the end is written.
+const NAME_MAX: usize = 48;
 /// So many ranges of lines are written out.
 const RANGES_MAX: usize = 3;
 
@@ -20,7 +22,7 @@ pub(crate) fn read(inputs: &[TextRead], words: &Words<'_>) -> Vec<String> {
         let outputs = text.formats.iter().map(|format| {
             words.flowing(&input::output(Arg::Raw(format.format.clone()), lines(&format.lines, words)))
         });
-        words.flowing(&input::outputs(text.name.as_str(), Arg::Raw(words.joined(outputs))))
+        words.flowing(&input::outputs(short(&text.name), Arg::Raw(words.joined(outputs))))
     };
     few(known.len(), known.iter().map(line), words)
 }
@@ -33,11 +35,11 @@ pub(crate) fn not_understood(inputs: &[TextRead], words: &Words<'_>) -> Vec<Stri
     let in_part: Vec<&TextRead> = known.into_iter().filter(|text| !text.not_understood.is_empty()).collect();
     let line = |text: &&TextRead| {
         let lines = Arg::Raw(words.flowing(&lines(&text.not_understood, words)));
-        words.flowing(&input::outputs(text.name.as_str(), lines))
+        words.flowing(&input::outputs(short(&text.name), lines))
     };
     let mut all = few(in_part.len(), in_part.iter().map(line), words);
     if !foreign.is_empty() {
-        let names: Vec<String> = foreign.iter().map(|text| text.name.clone()).collect();
+        let names: Vec<String> = foreign.iter().map(|text| short(&text.name)).collect();
         all.push(words.flowing(&input::nothing_known_in(inputs.len(), foreign.len(), names)));
     }
     all
@@ -53,6 +55,18 @@ pub fn input_lines(inputs: &[TextRead], words: &Words<'_>) -> Vec<String> {
         all.extend(lines.into_iter().map(|line| format!("{label}{line}").replace(NO_BREAK, " ")));
     }
     all
+}
+
+/// Returns a name that fits on a line beside other words: of a long path its end.
+fn short(name: &str) -> String {
+    let too_many = name.chars().count().saturating_sub(NAME_MAX);
+    let Some((begin, _)) = name.char_indices().nth(too_many).filter(|_| too_many > 0) else {
+        return name.to_owned();
+    };
+    let end = &name[begin..];
+    // Whole folders are left out if that leaves something.
+    let end = end.find('/').map_or(end, |slash| &end[slash..]);
+    format!("\u{2026}{end}")
 }
 
 fn few(count: usize, lines: impl Iterator<Item = String>, words: &Words<'_>) -> Vec<String> {
@@ -84,7 +98,7 @@ mod tests {
     use gpuwhy_model::input::TextRead;
     use gpuwhy_model::text::{Catalogue, Language};
 
-    use super::{not_understood, read};
+    use super::{not_understood, read, short};
     use crate::words::Words;
 
     fn text(name: &str, outputs: &[(&str, u64, u64)], unknown: &[(u64, u64)]) -> TextRead {
@@ -92,6 +106,16 @@ mod tests {
         outputs.iter().for_each(|(format, first, last)| text.add_output(format, *first, *last));
         unknown.iter().for_each(|(first, last)| text.not_understood.add(*first, *last));
         text
+    }
+
+    #[test]
+    fn of_a_long_path_the_end_is_shown() {
+        assert_eq!(short("bundle.tar.gz/var/log/kern.log"), "bundle.tar.gz/var/log/kern.log");
+        assert_eq!(
+            short("/a/very/long/way/to/a/folder/of/somebody/bundle.tar.gz/kern.log"),
+            "\u{2026}/to/a/folder/of/somebody/bundle.tar.gz/kern.log"
+        );
+        assert_eq!(short(&"x".repeat(60)), format!("\u{2026}{}", "x".repeat(48)));
     }
 
     #[test]
