@@ -63,6 +63,7 @@ pub static REGISTRY: &[&Rule] = &[
     &starvation::shm_too_small::RULE,
     &starvation::batch_too_small::RULE,
     &program::app_error::RULE,
+    &waiting::gpu_not_advertised::RULE,
     &waiting::scheduler_pending::RULE,
     &waiting::node_unavailable::RULE,
     &waiting::queue_congested::RULE,

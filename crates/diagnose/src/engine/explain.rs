@@ -56,6 +56,11 @@ fn explains(scene: &Scene, one: &Merged, other: &Merged) -> bool {
     match pair {
         // Calls hang on a card that is gone, wherever the driver stands with them.
         (Cause::GpuLost, Cause::DriverHung) if one.cards.is_empty() => true,
+        // What the driver cannot serve, the plugin cannot offer.
+        (
+            Cause::GpuLost | Cause::DriverNotLoaded | Cause::DriverLibraryMismatch | Cause::DriverHung,
+            Cause::GpuNotAdvertised,
+        ) => true,
         // Whatever else shows on a card that is gone comes of its being gone.
         (Cause::GpuLost, _) => {
             !other.cards.is_empty() && is_within || is_bare(other) || is_of_card_or_exchange(other)
@@ -80,6 +85,19 @@ fn explains(scene: &Scene, one: &Merged, other: &Merged) -> bool {
             | Cause::LowClocks
             | Cause::PcieDegraded,
         ) => is_about_slow_member(one, other),
+        // An error for which the plugin took a card away is why it is not offered.
+        (
+            Cause::XidAppFault
+            | Cause::XidHwFault
+            | Cause::EccUncorrectable
+            | Cause::RowRemapPending
+            | Cause::NvlinkFault,
+            Cause::GpuNotAdvertised,
+        ) => other.detail.contains_key("xid") && one.detail.get("xid") == other.detail.get("xid"),
+        // Who waits for cards where no node offers any waits for this.
+        (Cause::GpuNotAdvertised, Cause::SchedulerPending | Cause::QueueCongested) => {
+            one.detail.get("scope").is_some_and(|scope| scope == "all")
+        }
         // What a program leaves behind on a card whose memory or links failed is no fault of its own.
         (Cause::RowRemapPending, Cause::XidAppFault) => is_within && is_xid(other, STOPPED),
         (Cause::NvlinkFault, Cause::XidAppFault) => is_within && one.detail.contains_key("xid"),

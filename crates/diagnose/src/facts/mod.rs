@@ -14,6 +14,7 @@ pub(crate) mod kernel_log;
 pub(crate) mod kin;
 pub(crate) mod members;
 pub(crate) mod names;
+pub(crate) mod offers;
 pub(crate) mod peers;
 pub(crate) mod program;
 pub(crate) mod run;

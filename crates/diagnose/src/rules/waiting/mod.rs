@@ -1,5 +1,6 @@
 //! Causes of waiting: jobs that cannot start, queues that are full, nodes that take no jobs, cards that nobody offers.
 
+pub(crate) mod gpu_not_advertised;
 pub(crate) mod inference_overload;
 pub(crate) mod node_unavailable;
 pub(crate) mod queue_congested;

@@ -103,6 +103,12 @@ pub(super) struct NodeFile {
     memory: Option<f64>,
     memory_given: Option<f64>,
     number: u64,
+    /// Cards that its kubelet counts.
+    capacity: Option<u64>,
+    /// Cards that a label counts.
+    counted: Option<u64>,
+    /// Whether a label says that it has cards.
+    has_cards: Option<bool>,
 }
 
 impl Default for NodeFile {
@@ -123,6 +129,9 @@ impl Default for NodeFile {
             memory: None,
             memory_given: None,
             number: 1,
+            capacity: None,
+            counted: None,
+            has_cards: None,
         }
     }
 }
@@ -239,6 +248,9 @@ pub(super) fn node(name: &str, file: &NodeFile) -> ClusterNode {
             memory: file.memory_given.map(gibibytes).into(),
             ..Resources::default()
         },
+        built_in: Resources { cards: file.capacity.into(), ..Resources::default() },
+        counted_cards: file.counted.into(),
+        has_cards: file.has_cards.into(),
         ..ClusterNode::default()
     }
 }
