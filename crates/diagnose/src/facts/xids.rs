@@ -65,6 +65,15 @@ pub(crate) fn of_card<'scene>(scene: &'scene Scene, card: &Card, limits: &Limits
             reports.push(Report { number, is_fatal: None, line: None, pid: None, name: None, age_s });
         }
     }
+    // A device plugin got the same events, and names the card by its unique name.
+    for (_, plugin) in super::offers::reports(scene) {
+        let is_of_card = plugin.device.is_some() && plugin.device.as_ref() == card.uuid.known();
+        if let Some(number) = plugin.xid.filter(|_| is_of_card)
+            && !reports.iter().any(|report| report.number == number)
+        {
+            reports.push(Report { number, is_fatal: None, line: None, pid: None, name: None, age_s: None });
+        }
+    }
     reports
 }
 

@@ -13,7 +13,7 @@ use gpuwhy_model::text::Text;
 use gpuwhy_model::units::Unit;
 use gpuwhy_model::verdict::{Impact, Severity};
 
-use super::report;
+use super::{offered, report};
 use crate::draft::Draft;
 use crate::evidence::{once, reader, reported};
 use crate::facts::cards::{holders, whole_cards};
@@ -32,7 +32,13 @@ pub(crate) static RULE: Rule = Rule {
     needs: Needs {
         span: Span::NONE,
         samples: 1,
-        signals: &[Signal::KernelLog, Signal::XidEvents, Signal::CardAnswers, Signal::Peers],
+        signals: &[
+            Signal::KernelLog,
+            Signal::XidEvents,
+            Signal::CardAnswers,
+            Signal::Peers,
+            Signal::ProgramLog,
+        ],
     },
     check,
 };
@@ -73,6 +79,11 @@ fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
         } else if let Some(newest) = of_kind(Kind::Program).next_back() {
             judge_programs(scene, card, *newest, findings);
         }
+    }
+    let summary = |number: u32| text::summary(meaning(number), number);
+    for (_, mut draft) in offered::drafts(&RULE, scene, Kind::Hardware, Severity::Fault, summary) {
+        draft.advise(Action::LookAgain, report::target(&draft), text::fix_report());
+        findings.report(draft);
     }
 }
 
