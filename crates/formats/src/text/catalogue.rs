@@ -3,9 +3,10 @@
 //! A format that is sure by its first line comes before one that reads anything that looks like a table or a log.
 
 use super::{
-    TextFormat, container, host, kernel_log, kubernetes, load_test, nvidia_smi, nvidia_smi_csv,
-    nvidia_smi_list, nvidia_smi_mig, nvidia_smi_monitor, nvidia_smi_nvlink, nvidia_smi_query,
-    nvidia_smi_topology, nvidia_smi_version, profiles, program, prometheus, slurm, stacks,
+    TextFormat, container, host, kernel_log, kubernetes, load_test, nvidia_bug_report, nvidia_smi,
+    nvidia_smi_csv, nvidia_smi_list, nvidia_smi_mig, nvidia_smi_monitor, nvidia_smi_nvlink,
+    nvidia_smi_query, nvidia_smi_topology, nvidia_smi_version, profiles, program, prometheus, slurm,
+    stacks,
 };
 use crate::{Format, nvidia_smi_xml, trace};
 
@@ -17,6 +18,7 @@ pub(super) static FORMATS: &[TextFormat] = &[
     TextFormat { format: Format::NvidiaSmiTopology, read: nvidia_smi_topology::read },
     TextFormat { format: Format::NvidiaSmiMig, read: nvidia_smi_mig::read },
     TextFormat { format: Format::NvidiaSmiVersion, read: nvidia_smi_version::read },
+    TextFormat { format: Format::NvidiaBugReport, read: nvidia_bug_report::read },
     TextFormat { format: Format::NvidiaSmiList, read: nvidia_smi_list::read },
     TextFormat { format: Format::NvidiaSmi, read: nvidia_smi::read },
     TextFormat { format: Format::NvidiaSmiQuery, read: nvidia_smi_query::read },

@@ -9,6 +9,7 @@ mod json_document;
 mod kernel_log;
 mod kubernetes;
 mod load_test;
+mod nvidia_bug_report;
 mod nvidia_scene;
 mod nvidia_smi;
 mod nvidia_smi_csv;

@@ -4,7 +4,7 @@ use gpuwhy_model::scene::Scene;
 
 use super::block::{Block, Context, Remark, TextFormat};
 use super::catalogue::FORMATS;
-use super::foreign;
+use super::{foreign, nvidia_bug_report};
 use crate::Format;
 use crate::paste::{Line, Paste, command_after_prompt};
 
@@ -68,6 +68,11 @@ fn understand_each(formats: &[TextFormat], paste: &Paste<'_>, met: &mut dyn FnMu
     while let Some(line) = lines.get(next) {
         if line.text.trim().is_empty() {
             next += 1;
+            continue;
+        }
+        if let Some(mark) = nvidia_bug_report::mark(&lines[next..]) {
+            context.command = mark.command;
+            next += mark.lines;
             continue;
         }
         let found = formats.iter().find_map(|format| {
