@@ -15,6 +15,9 @@ use crate::failure::Failure;
 /// So many notes are kept; of more the first ones tell enough.
 const NOTES_MAX: usize = 20;
 
+/// Texts of many machines disagree about everything.
+const DISAGREEMENTS_MAX: usize = 5;
+
 /// What the texts say so far.
 #[derive(Default)]
 pub(super) struct Gathered {
@@ -131,7 +134,7 @@ impl Gathered {
         let Self { scenes, inputs, mut notes, .. } = self;
         let Merged { mut scene, disagreements } = scenes.finish();
         scene.provenance.source = SourceKind::Text;
-        notes.extend(disagreements.into_iter().map(notes::disagreement));
+        notes.extend(disagreements.into_iter().take(DISAGREEMENTS_MAX).map(notes::disagreement));
         Ok(Texts { scene, inputs, notes })
     }
 
