@@ -24,7 +24,7 @@ pub(crate) fn read(lines: &[Line<'_>], _: &Context<'_>) -> Option<Block> {
         if text.is_empty() {
             continue;
         }
-        let row = if is_benchmark { text.split_once(':') } else { row(text) };
+        let row = if is_benchmark { named(text) } else { row(text) };
         if let Some((name, value)) = row {
             take(name.trim(), value, &mut serving);
         } else if !is_rule(text) {
@@ -39,6 +39,14 @@ pub(crate) fn read(lines: &[Line<'_>], _: &Context<'_>) -> Option<Block> {
     let says_something =
         times.first_token.is_known() || times.request.is_known() || serving.requests_per_s.is_known();
     says_something.then(|| block(taken, Format::LoadTest, serving))
+}
+
+/// Returns the name and the value of a line; a value is a number, or none.
+fn named(text: &str) -> Option<(&str, &str)> {
+    let (name, value) = text.split_once(':')?;
+    let is_value = value.trim().bytes().all(|byte| byte.is_ascii_digit() || b".,".contains(&byte));
+    let is_none = ["inf", "nan", "N/A", "None", "not set"].contains(&value.trim());
+    (is_value && !value.trim().is_empty() || is_none).then_some((name, value))
 }
 
 /// Returns the name and the first value of a row.

@@ -37,12 +37,13 @@ pub(super) fn cards(values: &[Value], scrapes: &Scrapes) -> CardsOfScrape {
     let mut order: Vec<Key> = Vec::new();
     let mut read = CardsOfScrape::default();
     let mut numbers: BTreeMap<String, u32> = BTreeMap::new();
+    let names = Names::of(values);
     for value in values {
         let Some(metric) = card_metric(&value.name) else {
-            describe(value, &mut gathered, &mut numbers, &mut read);
+            describe(value, &names, &mut gathered, &mut numbers, &mut read);
             continue;
         };
-        let Some(key) = key(value) else { continue };
+        let Some(key) = names.key(value) else { continue };
         let instance = key.2;
         let whole = (key.0.clone(), key.1.clone(), None);
         for key in [Some(&whole), instance.is_some().then_some(&key)].into_iter().flatten() {
@@ -85,14 +86,43 @@ fn in_our_unit(value: &Value, scrapes: &Scrapes) -> Option<f64> {
     value.value.is_finite().then_some(value.value)
 }
 
-/// Returns the card that a value is of; a value without any label is of the only one.
-fn key(value: &Value) -> Option<Key> {
-    let host = value.any_label(&["Hostname", "hostname", "node", "exported_node"]).unwrap_or_default();
-    let card = value
-        .any_label(&["gpu", "UUID", "uuid", "gpu_uuid", "minor_number", "device"])
-        .or_else(|| value.labels.is_empty().then_some("0"))?;
-    let instance = value.label("GPU_I_ID").and_then(|id| id.parse().ok());
-    Some((host.to_owned(), card.to_owned(), instance))
+/// What tells cards apart, whichever labels a value bears.
+struct Names<'values> {
+    /// The machine, where all values that name one name the same.
+    only_host: Option<&'values str>,
+    /// Numbers of cards by their unique names.
+    numbers: BTreeMap<&'values str, &'values str>,
+}
+
+impl<'values> Names<'values> {
+    fn of(values: &'values [Value]) -> Self {
+        let mut hosts = values.iter().filter_map(host);
+        let first = hosts.next();
+        let only_host = first.filter(|first| hosts.all(|host| host == *first));
+        let both = |value: &'values Value| Some((unique(value)?, value.label("gpu")?));
+        Self { only_host, numbers: values.iter().filter_map(both).collect() }
+    }
+
+    /// Returns the card that a value is of; a value without any label is of the only one.
+    fn key(&self, value: &Value) -> Option<Key> {
+        let host = host(value).or(self.only_host).unwrap_or_default();
+        let by_name = || unique(value).map(|name| self.numbers.get(name).copied().unwrap_or(name));
+        let card = value
+            .label("gpu")
+            .or_else(by_name)
+            .or_else(|| value.any_label(&["minor_number", "device"]))
+            .or_else(|| value.labels.is_empty().then_some("0"))?;
+        let instance = value.label("GPU_I_ID").and_then(|id| id.parse().ok());
+        Some((host.to_owned(), card.to_owned(), instance))
+    }
+}
+
+fn host(value: &Value) -> Option<&str> {
+    value.any_label(&["Hostname", "hostname", "node", "exported_node"])
+}
+
+fn unique(value: &Value) -> Option<&str> {
+    value.any_label(&["UUID", "uuid", "gpu_uuid"])
 }
 
 fn name_it(value: &Value, gathered: &mut Gathered, has_instances: bool) {
@@ -137,13 +167,14 @@ fn owner(value: &Value) -> Owner {
 /// Reads values that describe cards rather than measure them.
 fn describe(
     value: &Value,
+    names: &Names<'_>,
     gathered: &mut BTreeMap<Key, Gathered>,
     numbers: &mut BTreeMap<String, u32>,
     read: &mut CardsOfScrape,
 ) {
     match value.name.as_str() {
         "nvidia_smi_gpu_info" => {
-            if let (Some(key), Some(version)) = (key(value), value.label("driver_version")) {
+            if let (Some(key), Some(version)) = (names.key(value), value.label("driver_version")) {
                 name_it(value, gathered.entry(key).or_default(), false);
                 read.driver_version = Some(version.to_owned());
             }
@@ -154,7 +185,7 @@ fn describe(
                 clippy::cast_sign_loss,
                 reason = "checked to be small"
             )]
-            if let Some((_, card, _)) = key(value).filter(|_| (0.0..4096.0).contains(&value.value)) {
+            if let Some((_, card, _)) = names.key(value).filter(|_| (0.0..4096.0).contains(&value.value)) {
                 numbers.insert(card, value.value as u32);
             }
         }

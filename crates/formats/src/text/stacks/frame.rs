@@ -27,7 +27,8 @@ fn made(function: &str, file: &str, line: Option<u32>) -> Frame {
 fn of_sampler(text: &str) -> Option<Frame> {
     let inside = text.strip_suffix(')')?;
     let (function, file) = inside.rsplit_once(" (")?;
-    if function.is_empty() || file.is_empty() || file.contains([')', '"']) {
+    let is_name = !function.is_empty() && !function.contains("  ") && !function.contains('%');
+    if !is_name || file.is_empty() || file.contains([')', '"']) {
         return None;
     }
     match file.rsplit_once(':') {
