@@ -35,7 +35,7 @@ fn facts(text: &str) -> Vec<LogLine> {
 
 #[test]
 fn cut_anywhere_nothing_is_invented() {
-    let whole: Vec<String> = facts(LOG).iter().filter_map(|line| number_of_memory(line)).collect();
+    let whole: Vec<String> = facts(LOG).iter().filter_map(number_of_memory).collect();
     assert_eq!(whole.len(), 1);
     for end in (0..LOG.len()).filter(|end| LOG.is_char_boundary(*end)) {
         for line in facts(&LOG[..end]) {

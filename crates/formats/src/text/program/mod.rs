@@ -170,6 +170,7 @@ fn said(lines: &[Line<'_>]) -> (Vec<LogLine>, Option<u32>) {
             at: prefixed.at,
             rank: prefixed.rank,
             begins: prefixed.has_stamp,
+            goes_on: prefixed.is_calm && !speaks_of_an_end(prefixed.text),
             text: prefixed.text,
         };
         writers.entry((prefixed.rank, prefixed.writer)).or_default().push(entry);
@@ -177,7 +178,9 @@ fn said(lines: &[Line<'_>]) -> (Vec<LogLine>, Option<u32>) {
     let mut all: Vec<Error> = Vec::new();
     for entries in writers.values() {
         let mut of_writer = errors(entries);
-        decide(&mut of_writer);
+        let calm: Vec<usize> =
+            entries.iter().filter(|entry| entry.goes_on).map(|entry| entry.place).collect();
+        decide(&mut of_writer, &calm);
         all.append(&mut of_writer);
     }
     all.sort_by_key(|error| error.place);
@@ -185,6 +188,16 @@ fn said(lines: &[Line<'_>]) -> (Vec<LogLine>, Option<u32>) {
     let mut program: Vec<LogLine> = all.into_iter().map(Error::line).collect();
     drop_middle_steps(&mut program);
     (program, library_code)
+}
+
+/// Returns whether a calm line belongs to the end of a program: what is taken down is told calmly too.
+fn speaks_of_an_end(text: &str) -> bool {
+    const STEMS: &[&str] = &[
+        "shut", "exit", "stop", "kill", "terminat", "finish", "clean", "abort", "clos", "destroy", "cancel",
+        "fail", "error",
+    ];
+    let lower = text.to_ascii_lowercase();
+    STEMS.iter().any(|stem| lower.contains(stem))
 }
 
 /// Leaves the first and last of very many steps.

@@ -17,6 +17,8 @@ pub(super) struct Prefixed<'line> {
     pub(super) is_marked: bool,
     /// Whether a time or a word for how grave it is was taken off: it is the first line of a message.
     pub(super) has_stamp: bool,
+    /// Whether the line calls itself news and no trouble: its word for how grave it is is `INFO` or less.
+    pub(super) is_calm: bool,
     /// The text; what it is indented by is kept.
     pub(super) text: &'line str,
 }
@@ -62,6 +64,7 @@ fn take_one(prefixed: &mut Prefixed<'_>) -> bool {
         prefixed.has_stamp = true;
         prefixed.text = rest;
     } else if let Some(rest) = glog_mark(text).or_else(|| level_mark(text)) {
+        prefixed.is_calm |= is_calm_mark(text);
         prefixed.is_log = true;
         prefixed.has_stamp = true;
         prefixed.text = rest;
@@ -248,6 +251,13 @@ fn glog_mark(text: &str) -> Option<&str> {
         .rsplit_once(':')
         .is_some_and(|(_, line)| digits(line).is_some_and(|(_, rest)| rest.is_empty()));
     (before.len() <= 120 && names_a_place && (is_numbered || is_short)).then(|| after_blank(rest))
+}
+
+/// Returns whether a mark for how grave a line is says that it is not.
+fn is_calm_mark(text: &str) -> bool {
+    let inside = text.strip_prefix('[').unwrap_or(text).trim_start();
+    ["TRACE", "DEBUG", "INFO", "NOTICE"].iter().any(|level| inside.starts_with(level))
+        || inside.strip_prefix('I').is_some_and(|rest| digits(rest).is_some())
 }
 
 /// `ERROR `, `[ERROR] `, `ERROR:name:`, `WARNING - `, ` E ` behind a time.

@@ -59,7 +59,8 @@ pub(super) fn shape(text: &str, is_in_traceback: bool) -> Shape<'_> {
     if trimmed.is_empty() {
         return Shape::Blank;
     }
-    if trimmed.ends_with("Traceback (most recent call last):") {
+    // Notebooks write the name of the exception before it, and no colon behind it.
+    if trimmed.trim_end_matches(':').ends_with("Traceback (most recent call last)") {
         return Shape::Header;
     }
     if trimmed.starts_with("The above exception was the direct cause of")
@@ -93,15 +94,26 @@ pub(super) fn without_group(text: &str) -> &str {
     if rest.ends_with('|') { text } else { rest }
 }
 
-/// Returns whether a line names a place in a file, as tracebacks do.
+/// Returns whether a line names a place in a file or a cell, as tracebacks do.
 fn is_frame(trimmed: &str) -> bool {
+    let of_notebook = ["Cell In[", "Cell In [", "Input In [", "<ipython-input-"];
+    if of_notebook.iter().any(|begin| trimmed.starts_with(begin)) {
+        return true;
+    }
+    let is_of_file =
+        trimmed.strip_prefix("File ").is_some_and(|rest| rest.contains(".py:") && rest.contains(", in "));
+    if is_of_file {
+        return true;
+    }
     trimmed.starts_with("File \"") && (trimmed.contains(", line ") || trimmed.contains("\", line"))
 }
 
 /// Returns whether a line stands below a frame: it is indented, or a line about repeated frames.
 fn is_detail(text: &str) -> bool {
     let indented = text.len() - text.trim_start_matches([' ', '\t']).len();
-    indented >= 2
+    // Notebooks number the source, with an arrow before the line that failed.
+    let is_numbered = text.starts_with("--") && text.contains("> ");
+    indented >= 2 || is_numbered
 }
 
 /// Splits a line into the name of an exception and its message, if it begins so.
@@ -149,6 +161,15 @@ mod tests {
             ("    main()", true, Shape::Detail),
             ("    ~~~~^^", true, Shape::Detail),
             ("  [Previous line repeated 996 more times]", true, Shape::Detail),
+            (
+                "KeyError                                  Traceback (most recent call last)",
+                false,
+                Shape::Header,
+            ),
+            ("Cell In[1], line 2", false, Shape::Frame),
+            ("File /work/nb.py:2, in load(path)", false, Shape::Frame),
+            ("----> 2     with open(path) as handle:", true, Shape::Detail),
+            ("      3         return handle.read()", true, Shape::Detail),
             ("KeyError: 'rank'", false, named("KeyError", "'rank'")),
             ("AssertionError", false, named("AssertionError", "")),
             ("torch.OutOfMemoryError: CUDA out", false, named("torch.OutOfMemoryError", "CUDA out")),

@@ -28,6 +28,9 @@ pub(super) struct Error {
     standing: Option<Standing>,
 }
 
+/// So many calm lines behind an error are no taking down.
+const CALM_MIN: usize = 3;
+
 /// No text is kept that is longer, in characters.
 const TEXT_MAX: usize = 600;
 
@@ -109,7 +112,9 @@ fn is_talk(fact: &ProgramFact) -> bool {
 }
 
 /// Decides what each error of one writer is to its run.
-pub(super) fn decide(errors: &mut [Error]) {
+///
+/// `calm` are the places of lines that show a program going on: some of them behind an error say that it was handled.
+pub(super) fn decide(errors: &mut [Error], calm: &[usize]) {
     let mut start = 0;
     while start < errors.len() {
         let more =
@@ -119,8 +124,10 @@ pub(super) fn decide(errors: &mut [Error]) {
         start = end;
     }
     let last_sign_of_life = errors.iter().rposition(|error| error.fact().is_some_and(is_sign_of_life));
-    for error in errors.iter_mut().take(last_sign_of_life.unwrap_or(0)) {
-        if error.standing == Some(Standing::Final) {
+    for (number, error) in errors.iter_mut().enumerate() {
+        let lives = last_sign_of_life.is_some_and(|last| number < last)
+            || calm.iter().filter(|place| **place > error.place).count() >= CALM_MIN;
+        if lives && error.standing == Some(Standing::Final) {
             error.standing = Some(Standing::Handled);
         }
     }
@@ -160,14 +167,14 @@ mod tests {
     use super::{Error, decide};
 
     fn error(name: &str, message: &str, is_linked: bool) -> Error {
-        let entry = Entry { place: 0, at: None, rank: None, begins: true, text: "" };
+        let entry = Entry { place: 0, at: None, rank: None, begins: true, goes_on: false, text: "" };
         let mut error = Error::new(&entry, message::of_exception(name, message), message);
         (error.is_exception, error.is_linked) = (true, is_linked);
         error
     }
 
     fn standings(mut errors: Vec<Error>) -> Vec<Option<Standing>> {
-        decide(&mut errors);
+        decide(&mut errors, &[]);
         errors.into_iter().map(|error| error.line().standing).collect()
     }
 

@@ -14,7 +14,8 @@ pub(super) fn of_pytorch(lines: &[Line<'_>]) -> Option<(ProgramFact, usize)> {
     let is_title = |line: &Line<'_>| line.text.contains("PyTorch CUDA memory summary");
     let first = lines.first()?;
     let is_rule = first.text.trim_start().starts_with("|===");
-    if !is_title(first) && !(is_rule && lines.get(1).is_some_and(is_title)) {
+    let begins = is_title(first) || is_rule && lines.get(1).is_some_and(is_title);
+    if !begins {
         return None;
     }
     let rows = lines.iter().take(LINES_MAX).take_while(|line| line.text.trim_start().starts_with('|'));

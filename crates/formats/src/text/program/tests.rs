@@ -212,6 +212,34 @@ fn members_that_write_at_once_are_told_apart() {
     assert_eq!(classes(open_mpi), [ErrorClass::UncaughtException]);
 }
 
+/// Printed by IPython 8.12.
+#[test]
+fn tracebacks_of_notebooks_are_read() {
+    let text = r#"---------------------------------------------------------------------------
+FileNotFoundError                         Traceback (most recent call last)
+Cell In[1], line 1
+----> 1 import nb; nb.load("conf.json")
+
+File /work/nb.py:2, in load(path)
+      1 def load(path):
+----> 2     with open(path) as handle:
+      3         return handle.read()
+
+FileNotFoundError: [Errno 2] No such file or directory: 'conf.json'
+"#;
+    let below = text.split_once('\n').unwrap().1;
+    assert_eq!(classes(below), [ErrorClass::MissingFile]);
+    assert_eq!(taken(below).1, 10);
+    let named = "StepFailed                                Traceback (most recent call last)\nCell In[1], line 1\n\
+                 ----> 1 import nb; raise nb.StepFailed(\"no gradient\")\n\nStepFailed: no gradient\n";
+    assert_eq!(classes(named), [ErrorClass::UncaughtException]);
+    let chain = "KeyError                                  Traceback (most recent call last)\nCell In[1], line 2\n\
+                 ----> 2     {}[\"a\"]\n\nKeyError: 'a'\n\nThe above exception was the direct cause of the following \
+                 exception:\n\nRuntimeError                              Traceback (most recent call last)\n\
+                 Cell In[1], line 4\n----> 4     raise RuntimeError(\"no key\") from e\n\nRuntimeError: no key\n";
+    assert_eq!(classes(chain), [ErrorClass::RuntimeError]);
+}
+
 #[test]
 fn a_loader_hands_its_error_on() {
     let text = r#"Traceback (most recent call last):
@@ -280,6 +308,19 @@ fn wrapped_messages_are_read_as_one() {
 fn a_program_that_goes_on_has_handled_its_error() {
     let text = format!("{MISSING_FILE}iteration 12/ 99 | elapsed time per iteration (ms): 25.5 |\n");
     assert_eq!(program(&text)[0].standing, Some(Standing::Handled));
+}
+
+#[test]
+fn a_log_that_goes_on_calmly_has_handled_its_error() {
+    let after = |lines: &str| {
+        program(&format!("2026-11-30 20:07:55,932 ERROR trainer: no shard\n{MISSING_FILE}{lines}"))
+    };
+    let calm = "2026-11-30 20:07:56,100 INFO trainer: next shard\n2026-11-30 20:07:57,100 INFO trainer: epoch 2\n\
+                2026-11-30 20:07:58,100 INFO trainer: epoch 3\n";
+    assert_eq!(after(calm)[0].standing, Some(Standing::Handled));
+    let taken_down = "2026-11-30 20:07:56,100 INFO trainer: shutting down\n2026-11-30 20:07:57,100 INFO trainer: closing \
+                      the queue\n2026-11-30 20:07:58,100 INFO trainer: exit\n";
+    assert_eq!(after(taken_down)[0].standing, Some(Standing::Final));
 }
 
 #[test]

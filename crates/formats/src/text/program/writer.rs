@@ -18,6 +18,8 @@ pub(super) struct Entry<'line> {
     pub(super) rank: Option<u32>,
     /// Whether it begins a message: continued lines have no marks of their own.
     pub(super) begins: bool,
+    /// Whether it shows a program that goes on as if nothing had happened.
+    pub(super) goes_on: bool,
     /// The text.
     pub(super) text: &'line str,
 }

@@ -5,6 +5,7 @@ mod class;
 use gpuwhy_model::action::Action;
 use gpuwhy_model::cause::Cause;
 use gpuwhy_model::limits::Limits;
+use gpuwhy_model::reading::{Failure, Reading};
 use gpuwhy_model::scene::{ErrorClass, LogLine, ProgramFact, Scene, Standing};
 use gpuwhy_model::signal::Signal;
 use gpuwhy_model::text::Text;
@@ -12,6 +13,7 @@ use gpuwhy_model::verdict::Severity;
 
 use self::class::{Judged, judged};
 use crate::draft::Draft;
+use crate::facts::kernel_log;
 use crate::facts::program::{about_program, ended_by_machine, ends, says};
 use crate::findings::Findings;
 use crate::rule::{Needs, Rule, Span};
@@ -72,6 +74,14 @@ fn is_its_own_end(suspect: &Suspect<'_>) -> bool {
     ends(suspect.line) || suspect.judged.class == ErrorClass::NanLoss && is_loss(suspect.line)
 }
 
+/// Returns whether the kernel reports that a card failed, or the driver cannot be asked: then a program's error on its card
+/// comes of it.
+fn a_card_failed(scene: &Scene) -> bool {
+    kernel_log::lines(scene).iter().any(kernel_log::is_fault)
+        || matches!(scene.machine.driver.library, Reading::Failed(Failure::Nvml { .. }))
+        || scene.machine.driver.card_count == Reading::Known(0)
+}
+
 fn is_loss(line: &LogLine) -> bool {
     line.fact == Some(ProgramFact::LossNotANumber)
 }
@@ -86,7 +96,8 @@ fn judge(scene: &Scene, decisive: Suspect<'_>, all: &[Suspect<'_>]) -> Draft {
     if ended_by_machine(scene) {
         draft.silent(4.0);
     }
-    if !is_its_own_end(&decisive) {
+    let is_of_card = matches!(class, ErrorClass::CudaError | ErrorClass::NcclError);
+    if !is_its_own_end(&decisive) || is_of_card && a_card_failed(scene) {
         draft.only_possible();
     }
     mention_others(decisive, all, &mut draft);
