@@ -208,7 +208,7 @@ fn published_incidents_are_read() {
     if let Some(scene) = only("corpus/B-04-hang-dataloader-rank-gpu-100/pyspy-summary.txt", Format::Stacks) {
         assert_eq!(scene.stacks.len(), 16);
         let odd = scene.stacks.iter().find(|stack| stack.pid == Some(Pid(688_514))).unwrap();
-        assert_eq!((odd.is_active, odd.node.as_deref(), odd.frames.len()), (Some(false), Some("A"), 12));
+        assert_eq!((odd.is_active, odd.node.as_deref(), odd.frames.len()), (Some(false), Some("A"), 13));
         assert_eq!(scene.stacks.iter().filter(|stack| stack.node.as_deref() == Some("B")).count(), 8);
     }
     if let Some(scene) = only("corpus/B-05-hang-ranks-out-of-step/pyspy-summary.txt", Format::Stacks) {
