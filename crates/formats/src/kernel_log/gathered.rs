@@ -4,14 +4,15 @@ use std::collections::BTreeMap;
 
 use gpuwhy_model::command_line::masked_text;
 use gpuwhy_model::reading::Reading;
-use gpuwhy_model::sample::{KernelFact, KernelLine, LogClock, PciDevice, Service};
+use gpuwhy_model::sample::{KernelFact, KernelLine, PciDevice, Service};
 
+use super::clock::Clock;
 use super::facts::fact;
 use super::kept::{KeepLimits, Kept};
 use super::line::{LogLine, Sender};
 use super::out_of_memory::group_at_its_limit;
 use super::record::on_one_line;
-use super::stamp::{Stamp, Wall};
+use super::stamp::Stamp;
 use super::units::Units;
 use super::{enumerated, is_about_cards};
 
@@ -19,12 +20,6 @@ use super::{enumerated, is_about_cards};
 const LINES_OF_A_MESSAGE: usize = 8;
 /// Lines of one message are this close together, in microseconds.
 const MESSAGE_LASTS_US: i64 = 2_000_000;
-/// A clock that falls by more than this started anew, in microseconds: processors write their lines a little out of order.
-const CLOCK_FALLS_US: u64 = 10_000_000;
-/// A log without years whose time falls by more than this went into a new year, in microseconds.
-const A_NEW_YEAR_US: i64 = 180 * 86_400 * 1_000_000;
-/// Half a year of logs without years makes this jump, in microseconds.
-const YEAR_US: i64 = 366 * 86_400 * 1_000_000;
 /// Longer texts are cut.
 const TEXT_MAX: usize = 2048;
 /// So many relevant lines may stand between the line that names a control group and the one that needs its name.
@@ -32,6 +27,19 @@ const GROUP_HOLDS_FOR: u64 = 20;
 
 /// What the first line of a message of the driver begins with that goes on in further lines.
 const GOES_ON: &[&str] = &["NVRM: The NVIDIA ", "NVRM: API mismatch", "NVRM: This PCI I/O region"];
+/// What begins another message of the driver.
+const BEGINS: &[&str] = &[
+    "NVRM: API mismatch",
+    "NVRM: GPU ",
+    "NVRM: No NVIDIA",
+    "NVRM: None of",
+    "NVRM: RmInit",
+    "NVRM: The NVIDIA ",
+    "NVRM: Xid",
+    "NVRM: loading",
+    "NVRM: nvidia_",
+    "NVRM: rm_init",
+];
 
 /// What a log says.
 #[derive(Debug, Default)]
@@ -125,7 +133,7 @@ impl Gatherer {
             self.group = Some((group.to_owned(), self.relevant));
         }
         let message = self.message(text, line);
-        if message.fact.is_none() && GOES_ON.iter().any(|begin| message.line.text.starts_with(begin)) {
+        if message.fact.is_none() && goes_on(&message.line.text) {
             self.open = Some(message);
         } else {
             self.keep(message);
@@ -140,7 +148,7 @@ impl Gatherer {
         if self.clock.falls_to_boot(line.boot_us) {
             self.a_boot_begins();
         }
-        self.clock.last_boot_us = Some(line.boot_us);
+        self.clock.set(line.boot_us);
         if is_about_cards(&line.text) || line.fact.is_some() {
             self.kept.push(line);
         }
@@ -156,7 +164,7 @@ impl Gatherer {
     pub(crate) fn a_boot_begins(&mut self) {
         self.flush();
         self.kept.a_boot_begins();
-        self.clock.last_boot_us = None;
+        self.clock.a_boot_begins();
     }
 
     /// Returns what was gathered.
@@ -181,9 +189,7 @@ impl Gatherer {
         let Some(open) = &mut self.open else {
             return false;
         };
-        let is_new =
-            ["NVRM: Xid", "NVRM: GPU ", "NVRM: loading", "NVRM: The NVIDIA GPU", "NVRM: API mismatch"];
-        let goes_on = text.starts_with("NVRM: ") && !is_new.iter().any(|begin| text.starts_with(begin));
+        let goes_on = text.starts_with("NVRM: ") && !BEGINS.iter().any(|begin| text.starts_with(begin));
         if !goes_on || open.lines >= LINES_OF_A_MESSAGE || !are_close(&open.stamp, stamp) {
             return false;
         }
@@ -191,7 +197,8 @@ impl Gatherer {
         open.line.text.push_str(text);
         open.lines += 1;
         open.fact = fact(&open.line.text);
-        if open.fact.is_some() {
+        // What is not supported is said in full at the end only.
+        if open.fact.is_some() && text.ends_with('.') {
             self.flush();
         }
         true
@@ -225,6 +232,11 @@ impl Gatherer {
         }
         self.kept.push(KernelLine { fact, ..message.line });
     }
+}
+
+/// Returns whether a message of the driver goes on in further lines.
+fn goes_on(text: &str) -> bool {
+    GOES_ON.iter().any(|begin| text.starts_with(begin)) && !text.contains("probe routine")
 }
 
 /// Returns whether two lines were written at about the same time, as far as that is known.
@@ -272,68 +284,5 @@ impl Hosts {
 
     fn only(self) -> Option<String> {
         self.first.filter(|_| !self.are_several)
-    }
-}
-
-/// Turns the times of a log into one clock.
-#[derive(Debug, Default)]
-struct Clock {
-    last_boot_us: Option<u64>,
-    first_wall_us: Option<i64>,
-    last_wall_us: i64,
-    years: i64,
-    at: Option<jiff::Timestamp>,
-    now_us: u64,
-    is_of_boot: bool,
-}
-
-impl Clock {
-    /// Returns whether a line's time since boot is so far before that of the last line that the machine started anew.
-    fn falls_to(&self, stamp: &Stamp) -> bool {
-        stamp.boot_us.is_some_and(|now| self.falls_to_boot(now))
-    }
-
-    fn falls_to_boot(&self, now: u64) -> bool {
-        self.last_boot_us.is_some_and(|last| last > now.saturating_add(CLOCK_FALLS_US))
-    }
-
-    fn advance(&mut self, stamp: &Stamp) {
-        self.at = match stamp.wall {
-            Some(Wall::Full(at)) => Some(at),
-            Some(Wall::InSomeYear(_)) => None,
-            None => self.at,
-        };
-        let wall_us = stamp.wall.map(|wall| self.on_one_line_of_years(wall));
-        if let Some(boot_us) = stamp.boot_us {
-            self.last_boot_us = Some(boot_us);
-            (self.now_us, self.is_of_boot) = (boot_us, true);
-            return;
-        }
-        if let Some(wall_us) = wall_us {
-            let first = *self.first_wall_us.get_or_insert(wall_us);
-            // A line before the first one in time comes from a clock that was set back.
-            (self.now_us, self.is_of_boot) = (u64::try_from(wall_us - first).unwrap_or(0), false);
-        } else if let Some(delta) = stamp.since_last_us {
-            self.now_us = self.now_us.saturating_add(delta);
-        }
-    }
-
-    /// Returns a calendar time in microseconds that goes on over the end of a year that is not written.
-    fn on_one_line_of_years(&mut self, wall: Wall) -> i64 {
-        let us = wall.microseconds();
-        if let Wall::InSomeYear(_) = wall {
-            if self.first_wall_us.is_some() && us + self.years * YEAR_US + A_NEW_YEAR_US < self.last_wall_us {
-                self.years += 1;
-            }
-            self.last_wall_us = us + self.years * YEAR_US;
-            return self.last_wall_us;
-        }
-        us
-    }
-
-    /// Returns the time of the last line.
-    fn now(&self) -> (u64, LogClock, Option<jiff::Timestamp>) {
-        let clock = if self.is_of_boot { LogClock::Boot } else { LogClock::FirstLine };
-        (self.now_us, clock, self.at)
     }
 }

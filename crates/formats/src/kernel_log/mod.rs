@@ -2,6 +2,7 @@
 
 mod address;
 mod bus;
+mod clock;
 mod driver;
 mod enumerated;
 mod facts;

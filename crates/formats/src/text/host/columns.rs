@@ -83,7 +83,7 @@ impl Head {
 
 /// Reads the head of a table of processes; none when the line is none.
 pub(super) fn head(line: &str) -> Option<Head> {
-    if line.contains('|') || line.len() > 600 {
+    if !line.contains("PID") || line.contains('|') || line.len() > 600 {
         return None;
     }
     let mut columns = Vec::new();

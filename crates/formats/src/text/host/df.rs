@@ -87,6 +87,9 @@ fn is_head(text: &str) -> bool {
 
 /// Returns whether a line is a row whose head was left out, most often by `grep`.
 fn is_row_alone(text: &str) -> bool {
+    if !text.contains("% /") {
+        return false;
+    }
     let words: Vec<&str> = text.split_ascii_whitespace().collect();
     let has_size = |word: &str| amounts::bytes(word, 1).is_some();
     row(&words, None).is_some_and(|row| {

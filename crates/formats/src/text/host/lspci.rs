@@ -93,6 +93,11 @@ pub(in crate::text) fn read(lines: &[Line<'_>], context: &Context<'_>) -> Option
             if let Some(last) = devices.last_mut() {
                 detail(text.trim(), last);
             }
+        } else if is_dump(text) {
+            // `-x` shows what a device answers: one that is gone, nothing but ones.
+            if let Some(last) = devices.last_mut().filter(|_| text.starts_with("00: ff ff ff ff")) {
+                last.answers = Reading::Known(false);
+            }
         } else if text.trim().is_empty() {
             continue;
         } else {
@@ -180,6 +185,16 @@ fn answers(name: &str) -> Reading<bool> {
 
 fn is_detail(text: &str) -> bool {
     text.starts_with(['\t', ' ']) && !text.trim().is_empty() && command_after_prompt(text).is_none()
+}
+
+/// Returns whether a line shows bytes of a device: `00: de 10 b0 20 …`.
+fn is_dump(text: &str) -> bool {
+    let is_hexadecimal = |word: &str| word.bytes().all(|byte| byte.is_ascii_hexdigit());
+    text.split_once(": ").is_some_and(|(place, bytes)| {
+        (2..=3).contains(&place.len())
+            && is_hexadecimal(place)
+            && bytes.split(' ').all(|byte| byte.len() == 2 && is_hexadecimal(byte))
+    })
 }
 
 /// Reads a line of details.

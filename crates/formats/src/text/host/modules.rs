@@ -18,12 +18,11 @@ const ROWS_OF_A_WHOLE_LIST: usize = 20;
 pub(in crate::text) fn loaded(lines: &[Line<'_>], context: &Context<'_>) -> Option<Block> {
     let first = lines.first()?.text.as_ref();
     let has_head = first.starts_with("Module ") && first.contains("Size") && first.contains("Used by");
-    let is_row_alone = || {
-        let name = module(first)?;
-        (runs(context, "lsmod") || is_of_cards(name) && first.contains("  ")).then_some(())
-    };
-    if !has_head {
-        is_row_alone()?;
+    let name = first.split(' ').next().unwrap_or_default();
+    let may_be_row = is_of_cards(name) && first.contains("  ") || runs(context, "lsmod");
+    let is_begin = has_head || may_be_row && module(first).is_some();
+    if !is_begin {
+        return None;
     }
     let from = usize::from(has_head);
     let mut names: Vec<String> =

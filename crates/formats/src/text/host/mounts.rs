@@ -43,6 +43,9 @@ fn of_command(line: &str) -> Option<MountPoint> {
 
 /// Reads `nas01:/data /data nfs4 rw,relatime,vers=4.2 0 0`.
 fn of_table(line: &str) -> Option<MountPoint> {
+    if !line.ends_with(['0', '1', '2']) {
+        return None;
+    }
     let words: Vec<&str> = line.split(' ').collect();
     let [source, target, file_system, options, "0" | "1" | "2", "0" | "1" | "2"] = words[..] else {
         return None;

@@ -23,6 +23,9 @@ struct Opener {
 /// Reads the output that begins with the first line, if one does.
 pub(in crate::text) fn read(lines: &[Line<'_>], _: &Context<'_>) -> Option<Block> {
     let first = lines.first()?.text.as_ref();
+    if !first.contains("PID") && !first.starts_with("/dev/") {
+        return None;
+    }
     let words: Vec<&str> = first.split_ascii_whitespace().collect();
     if words == ["USER", "PID", "ACCESS", "COMMAND"] {
         return fuser(lines, 1);

@@ -230,6 +230,9 @@ fn waits_in(function: &str, path: Option<&str>) -> Scene {
 
 /// Takes `/proc/loadavg`: how many tasks run or wait says nothing that is judged.
 fn load_average(text: &str, path: Option<&str>) -> Option<(usize, Scene)> {
+    if !text.contains('/') {
+        return None;
+    }
     let words: Vec<&str> = text.split_ascii_whitespace().collect();
     let [one, five, fifteen, tasks, newest] = words[..] else {
         return None;
@@ -259,7 +262,7 @@ fn missing_file(path: &str) -> Option<Scene> {
     let mut scene = scene(Format::ProcFile);
     match path {
         "/proc/driver/nvidia/version" | "/proc/driver/nvidia" => {
-            scene.machine.driver.module = Reading::Unsupported
+            scene.machine.driver.module = Reading::Unsupported;
         }
         _ if path.starts_with("/proc/pressure/") => {
             let pressure = &mut scene.host.pressure;

@@ -86,6 +86,9 @@ impl Shares {
 
 /// Returns the names of the columns from `CPU` on, if a line is the head of a report.
 fn head(text: &str) -> Option<Vec<&str>> {
+    if !text.contains("%idle") {
+        return None;
+    }
     let mut words = text.split_ascii_whitespace().skip_while(|word| *word != "CPU");
     words.next()?;
     let names: Vec<&str> = words.collect();

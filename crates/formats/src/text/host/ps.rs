@@ -13,6 +13,10 @@ use crate::Format;
 use crate::paste::{Line, command_after_prompt};
 use crate::text::{Block, Context, Remark};
 
+/// What process number 1 of a machine is called.
+const INITS: &[&str] =
+    &["systemd", "init", "launchd", "runit", "openrc-init", "busybox", "s6-svscan", "systemd-"];
+
 /// A row goes on over no more lines.
 const LINES_OF_A_ROW: usize = 6;
 
@@ -45,8 +49,6 @@ pub(super) fn is_initial_namespace(processes: &[Process]) -> Option<bool> {
     if named(2).is_some_and(|process| process.name == "kthreadd") {
         return Some(true);
     }
-    const INITS: &[&str] =
-        &["systemd", "init", "launchd", "runit", "openrc-init", "busybox", "s6-svscan", "systemd-"];
     let first = named(1)?;
     (!INITS.contains(&first.name.as_str())).then_some(false)
 }

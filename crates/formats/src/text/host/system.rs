@@ -21,6 +21,9 @@ pub(in crate::text) fn kernel(lines: &[Line<'_>], context: &Context<'_>) -> Opti
         scene.machine.kernel = Reading::Known(text.to_owned());
         return Some(block(1, scene));
     }
+    if !text.starts_with("Linux ") {
+        return None;
+    }
     let words: Vec<&str> = text.split_ascii_whitespace().collect();
     let ["Linux", host, release, build, ..] = words[..] else {
         return None;

@@ -68,6 +68,10 @@ const STATES: &[&str] =
 
 /// Reads rows of `systemctl list-units`: `nvidia-persistenced.service loaded active running NVIDIA Persistence Daemon`.
 fn listed(lines: &[Line<'_>]) -> Option<Block> {
+    let first = lines.first()?.text.as_ref();
+    if !["loaded", "not-found", "masked", "LOAD"].iter().any(|word| first.contains(word)) {
+        return None;
+    }
     let mut services = Vec::new();
     let mut taken = 0;
     let head =

@@ -16,6 +16,9 @@ const PAGE_KIB: f64 = 4.0;
 pub(in crate::text) fn read(lines: &[Line<'_>], context: &Context<'_>) -> Option<Block> {
     let first = lines.first()?.text.as_ref();
     let head_at = usize::from(is_title(first));
+    if head_at == 0 && !first.trim_start().starts_with("r ") {
+        return None;
+    }
     let names: Vec<&str> = super::text(lines, head_at)?.split_ascii_whitespace().collect();
     if !names.starts_with(&["r", "b", "swpd"]) && !names.starts_with(&["r", "b", "avm"]) {
         return None;

@@ -38,25 +38,47 @@ const REFUSALS: &[&str] = &[
 const LOGS: &[&str] =
     &["/dev/kmsg", "/proc/kmsg", "kern.log", "/var/log/messages", "/var/log/syslog", "/var/log/dmesg"];
 
+/// What a line begins with that may say so.
+const BEGINNINGS: &[&str] = &[
+    "dmesg: ",
+    "cat: ",
+    "tail: ",
+    "head: ",
+    "less: ",
+    "more: ",
+    "grep: ",
+    "egrep: ",
+    "zgrep: ",
+    "zcat: ",
+    "awk: ",
+    "journalctl: ",
+    "No journal files",
+    "Hint: You are",
+    "/var/log/",
+    "/dev/kmsg",
+];
+
 /// Returns whether a line says that the kernel log was closed to who asked.
 pub(super) fn is_denial(line: &str, context: &Context<'_>) -> bool {
-    let lower = line.trim().to_lowercase();
-    let is_refused = REFUSALS.iter().any(|words| lower.contains(words));
-    if lower.starts_with("dmesg: ") {
-        // Every tongue has its own words: what could be read would not begin so.
-        let is_about_the_log =
-            ["buffer", "klogctl", "kmsg", "failed", "缓冲区", "失败"].iter().any(|word| lower.contains(word));
-        return is_refused || is_about_the_log;
-    }
-    if lower.contains("no journal files were opened due to insufficient permissions")
-        || lower.contains("you are currently not seeing messages from other users and the system")
-    {
-        return true;
-    }
     let asks_for_it = context
         .command
         .is_some_and(|command| command.starts_with("dmesg") || command.starts_with("journalctl"));
-    is_refused && lower.len() <= 200 && (asks_for_it || LOGS.iter().any(|log| lower.contains(log)))
+    let line = line.trim();
+    let may_be = asks_for_it || BEGINNINGS.iter().any(|begin| line.starts_with(begin));
+    if !may_be || line.len() > 300 {
+        return false;
+    }
+    let lower = line.to_lowercase();
+    let is_refused = REFUSALS.iter().any(|words| lower.contains(words));
+    if lower.starts_with("dmesg: ") {
+        // Every tongue has its own words for it.
+        let of_the_log =
+            ["buffer", "klogctl", "kmsg", "failed", "puffer", "缓冲区", "失败", "バッファ", "tampon"];
+        return is_refused || of_the_log.iter().any(|word| lower.contains(word));
+    }
+    lower.contains("no journal files were opened due to insufficient permissions")
+        || lower.contains("you are currently not seeing messages from other users and the system")
+        || is_refused && (asks_for_it || LOGS.iter().any(|log| lower.contains(log)))
 }
 
 /// Returns what a denial says: the log is there and closed.

@@ -114,7 +114,11 @@ fn a_message_may_stand_on_several_lines_with_one_time() {
     let one_time = "[ 50.000001] NVRM: The NVIDIA GPU 0000:18:00.0 (PCI ID: 10de:2330)\n\
                     NVRM: installed in this system has\nNVRM: fallen off the bus and is not responding to commands.";
     let lost = KernelFact::FallenOffTheBus { pci_address: "0000:18:00.0".to_owned() };
-    for text in [with_times, one_time] {
+    // `dmesg` itself shows further lines of one record so.
+    let indented = "[ 50.000001] NVRM: The NVIDIA GPU 0000:18:00.0 (PCI ID: 10de:2330)\n               \
+                    NVRM: installed in this system has\n               NVRM: fallen off the bus and is not responding \
+                    to commands.\n[ 51.000001] eth0: link becomes ready";
+    for text in [with_times, one_time, indented] {
         assert_eq!(events(&read(text))[0].fact, Some(lost.clone()), "{text}");
     }
     // The address of a neighbouring message does not count.
@@ -122,6 +126,37 @@ fn a_message_may_stand_on_several_lines_with_one_time() {
         "[ 50.000001] NVRM: GPU 0000:18:00.0: RmInitAdapter failed! (0x62)\n[ 50.000001] NVRM: fallen off the bus",
     );
     assert!(events(&scene).iter().all(|line| line.fact != Some(lost.clone())));
+}
+
+#[test]
+fn cards_that_need_another_module_are_named_at_the_end_of_a_message() {
+    let fact = |needs_other_module| {
+        let pci_address = Some("0000:09:00.0".to_owned());
+        Some(KernelFact::CardNotSupported { pci_address, needs_other_module })
+    };
+    for (text, needs_other_module) in [
+        (
+            "kernel: NVRM: The NVIDIA GPU 0000:09:00.0 (PCI ID: 10de:1d01)\n         NVRM: installed in this system is not \
+             supported by open\n         NVRM: nvidia.ko because it does not include the required GPU\n         NVRM: \
+             System Processor (GSP).\nkernel: nvidia 0000:09:00.0: probe with driver nvidia failed with error -1\n\
+             kernel: NVRM: The NVIDIA probe routine failed for 1 device(s).\n\
+             kernel: NVRM: None of the NVIDIA devices were initialized.",
+            true,
+        ),
+        (
+            "[ 5.100001] NVRM: The NVIDIA GPU 0000:09:00.0 (PCI ID: 10de:1050) installed\n[ 5.100002] NVRM: in this \
+             system is not supported by the 280.13 NVIDIA Linux\n[ 5.100003] NVRM: graphics driver release.  Please \
+             see 'Appendix A -\n[ 5.100004] NVRM: www.nvidia.com.\n[ 5.100005] nvidia: probe of 0000:09:00.0 failed \
+             with error -1\n[ 5.100006] NVRM: None of the NVIDIA graphics adapters were initialized!",
+            false,
+        ),
+    ] {
+        let scene = read(text);
+        assert_eq!(events(&scene)[0].fact, fact(needs_other_module), "{text}");
+        assert!(matches!(events(&scene)[1].fact, Some(KernelFact::ProbeFailed { code: -1, .. })));
+        assert_eq!(events(&scene).last().unwrap().fact, Some(KernelFact::NoCardServed));
+        assert_eq!(scene.machine.driver.module, Reading::Unsupported);
+    }
 }
 
 #[test]
@@ -135,6 +170,12 @@ fn versions_that_do_not_fit_stand_on_several_lines() {
     let (client, module) = ("535.183.06".to_owned(), "535.183.01".to_owned());
     assert_eq!(events(&scene)[0].fact, Some(KernelFact::VersionMismatch { client, module }));
     assert_eq!(scene.machine.driver.module, Reading::Known("535.183.01".to_owned()));
+    let newer = read(
+        "NVRM: API mismatch: the client 'nvidia-smi' (pid 77) has the version 595.84,\n\
+         but this kernel module has the version 595.71.05.",
+    );
+    let (client, module) = ("595.84".to_owned(), "595.71.05".to_owned());
+    assert_eq!(events(&newer)[0].fact, Some(KernelFact::VersionMismatch { client, module }));
 }
 
 #[test]
