@@ -4,6 +4,7 @@ use gpuwhy_model::reading::{Access, Reading};
 use gpuwhy_model::scene::{Provenance, Scene, SourceKind, Window};
 
 use crate::Format;
+use crate::paste::Line;
 use crate::text::{Block, Context};
 
 /// How systems say that something may not be done, in several languages.
@@ -81,13 +82,19 @@ pub(super) fn is_denial(line: &str, context: &Context<'_>) -> bool {
         || is_refused && (asks_for_it || LOGS.iter().any(|log| lower.contains(log)))
 }
 
-/// Returns what a denial says: the log is there and closed.
-pub(super) fn block() -> Block {
+/// Returns how many lines a denial has: the journal adds who may read it.
+pub(super) fn length(lines: &[Line<'_>]) -> usize {
+    let explains = |text: &str| text.contains("can see all messages") || text.contains("Pass -q to turn off");
+    1 + lines.iter().skip(1).take(3).take_while(|line| explains(&line.text)).count()
+}
+
+/// Returns what a denial of so many lines says: the log is there and closed.
+pub(super) fn block(lines: usize) -> Block {
     let scene = Scene {
         window: Window { samples: 1, ..Window::default() },
         events: Reading::Denied(Access::KernelLog),
         provenance: Provenance { source: SourceKind::Text, inputs: vec![Format::KernelLog.to_string()] },
         ..Scene::default()
     };
-    Block { lines: 1, scene, ..Block::default() }
+    Block { lines, scene, ..Block::default() }
 }

@@ -71,7 +71,7 @@ const OF_THE_SYSTEM: &[&str] = &[
 pub(super) fn read(lines: &[Line<'_>], context: &Context<'_>) -> Option<Block> {
     let first = lines.first()?.text.as_ref();
     if denied::is_denial(first, context) {
-        return Some(denied::block());
+        return Some(denied::block(denied::length(lines)));
     }
     if let Some(block) = entries::read(lines) {
         return Some(block);

@@ -208,11 +208,14 @@ fn a_log_that_may_not_be_read_is_closed_and_not_empty() {
         "dmesg: Lesen des Kernel-Puffers ist fehlgeschlagen: Vorgang nicht zulässig",
         "cat: /var/log/kern.log: Permission denied",
         "cat: /dev/kmsg: Operation not permitted",
+        "Hint: You are currently not seeing messages from other users and the system.\n      Users in groups 'adm', \
+         'systemd-journal' can see all messages.\n      Pass -q to turn off this notice.",
         "No journal files were opened due to insufficient permissions.",
     ] {
         let understood = understand(text);
         assert_eq!(formats(&understood), [Format::KernelLog], "{text}");
         assert_eq!(understood.pieces[0].scene.events, Reading::Denied(Access::KernelLog), "{text}");
+        assert_eq!(understood.unknown_lines, [0_u64; 0], "{text}");
     }
     for text in
         ["cat: /data/train.py: Permission denied", "dmesg: unknown option -- q", "$ dmesg | grep NVRM\n$ "]
