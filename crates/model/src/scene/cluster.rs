@@ -117,6 +117,11 @@ pub struct ClusterNode {
 }
 
 impl ClusterNode {
+    /// Returns how many nodes this entry stands for.
+    pub const fn number(&self) -> u64 {
+        self.alike.saturating_add(1)
+    }
+
     /// Returns the conditions that keep new jobs away, as far as they are known.
     pub fn closed_by(&self) -> impl Iterator<Item = NodeCondition> {
         let conditions = self.conditions.known().into_iter().flatten().copied();

@@ -126,6 +126,13 @@ pub struct Job {
     pub containers: Vec<Container>,
 }
 
+impl Job {
+    /// Returns how many jobs this entry stands for.
+    pub const fn number(&self) -> u64 {
+        self.alike.saturating_add(1)
+    }
+}
+
 /// One reason why a job waits.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]

@@ -16,6 +16,11 @@ pub(crate) struct Need {
 }
 
 impl Need {
+    /// Returns whether anything is known of what it asks for on a node.
+    pub(crate) fn is_known(&self) -> bool {
+        self.cards.is_some() || self.cpus.is_some() || self.memory.is_some()
+    }
+
     pub(crate) fn of(job: &Job) -> Self {
         let nodes = job.asked.nodes.known().copied().unwrap_or(1).max(1);
         // Where only the sum is known, at least one node must have an even share.
@@ -81,22 +86,26 @@ pub(crate) struct Fit<'scene> {
     pub(crate) has_features: bool,
 }
 
-/// Returns how many nodes stand for a list of entries.
-pub(crate) fn number_of(nodes: &[&ClusterNode]) -> u64 {
-    nodes.iter().map(|node| node.alike.saturating_add(1)).fold(0, u64::saturating_add)
+/// Returns how many nodes some entries stand for.
+pub(crate) fn number_of<'node>(nodes: impl IntoIterator<Item = &'node ClusterNode>) -> u64 {
+    nodes.into_iter().map(ClusterNode::number).fold(0, u64::saturating_add)
 }
 
 impl Fit<'_> {
     pub(crate) fn open_with(&self, room: Room) -> u64 {
-        self.open.iter().filter(|(_, own)| *own == room).map(|(node, _)| node.alike + 1).sum()
+        number_of(self.open.iter().filter(|(_, own)| *own == room).map(|(node, _)| *node))
+    }
+
+    pub(crate) fn number_open(&self) -> u64 {
+        number_of(self.open.iter().map(|(node, _)| *node))
     }
 
     pub(crate) fn number_closed(&self) -> u64 {
-        number_of(&self.closed)
+        number_of(self.closed.iter().copied())
     }
 
     pub(crate) fn number_suitable(&self) -> u64 {
-        number_of(&self.suitable)
+        number_of(self.suitable.iter().copied())
     }
 
     /// Returns whether the job could start now, as far as it is known.
@@ -112,7 +121,8 @@ impl Fit<'_> {
     /// Returns whether the job would fit on open and closed nodes together, and does not on the open ones.
     pub(crate) fn lacks_closed_nodes(&self) -> bool {
         let (free, unknown) = (self.open_with(Room::Free), self.open_with(Room::Unknown));
-        self.number_closed() > 0 && free + unknown < self.need.nodes && free + self.number_closed() >= self.need.nodes
+        self.number_closed() > 0 && free.saturating_add(unknown) < self.need.nodes
+            && free.saturating_add(self.number_closed()) >= self.need.nodes
     }
 }
 
@@ -152,7 +162,7 @@ pub(crate) fn fit<'scene>(scene: &'scene Scene, job: &Job) -> Fit<'scene> {
         }
         let room = room(node, &fit.need);
         if room != Room::Taken && let Some(free) = free_cards(node) {
-            fit.cards_free = fit.cards_free.saturating_add(free.saturating_mul(node.alike + 1));
+            fit.cards_free = fit.cards_free.saturating_add(free.saturating_mul(node.number()));
         }
         fit.open.push((node, room));
     }

@@ -57,7 +57,7 @@ impl<'scene> WaitingJobs<'scene> {
                 is_refused,
             });
             group.jobs.push(job);
-            group.size = group.size.saturating_add(job.alike).saturating_add(1);
+            group.size = group.size.saturating_add(job.number());
         }
         let mut groups: Vec<Group<'scene>> = groups.into_values().collect();
         groups.sort_by_key(|group| std::cmp::Reverse(group.size));
@@ -67,7 +67,7 @@ impl<'scene> WaitingJobs<'scene> {
     /// Returns how many jobs of a queue would start if only there were room.
     pub(crate) fn demand(&self, queue: &str) -> u64 {
         let demand = self.groups.iter().filter(|group| group.queue == queue && group.why.is_demand());
-        demand.map(|group| group.size).sum()
+        demand.map(|group| group.size).fold(0, u64::saturating_add)
     }
 
     /// Returns the size of the largest group of those that nobody holds back by choice; 0 without one.
@@ -83,6 +83,24 @@ const fn is_by_word(class: WaitClass) -> bool {
 }
 
 impl<'scene> Group<'scene> {
+    /// Returns some jobs of the group as a group of their own.
+    pub(crate) fn with(&self, jobs: Vec<&'scene Job>) -> Self {
+        let mut part = Self { jobs: Vec::new(), size: 0, ..self.clone() };
+        for job in jobs {
+            part.add(job);
+        }
+        if let [only] = part.jobs.as_slice() {
+            part.why = why(only);
+        }
+        part
+    }
+
+    /// Adds a job.
+    pub(crate) fn add(&mut self, job: &'scene Job) {
+        self.jobs.push(job);
+        self.size = self.size.saturating_add(job.number());
+    }
+
     /// Returns the job that shows best why the group waits: the one that says most of what it asks for.
     pub(crate) fn example(&self) -> &'scene Job {
         let said = |job: &Job| {

@@ -114,7 +114,7 @@ fn used(scene: &Scene, job: &Job, reach: LimitReach, resource: LimitedResource) 
     let mut sum = None;
     for other in scene.jobs.iter().filter(is_same) {
         let (held, _) = need(scene, other, reach, resource);
-        sum = Some(sum.unwrap_or(0.0) + held? * (other.alike + 1) as f64);
+        sum = Some(sum.unwrap_or(0.0) + held? * other.number() as f64);
     }
     sum
 }

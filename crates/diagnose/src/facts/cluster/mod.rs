@@ -7,7 +7,7 @@ mod limits;
 mod used;
 mod why;
 
-pub(crate) use fit::{Fit, Room, fit};
+pub(crate) use fit::{Fit, Room, fit, number_of};
 pub(crate) use folded::folded;
 pub(crate) use groups::{Group, WaitingJobs};
 pub(crate) use limits::{Reckoning, reckoning};

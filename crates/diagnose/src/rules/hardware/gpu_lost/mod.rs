@@ -1,5 +1,7 @@
 //! `gpu-lost`: the card no longer answers, or is missing.
 
+mod on_node;
+
 use std::collections::BTreeSet;
 
 use gpuwhy_model::action::{Action, SubjectKind, Target};
@@ -30,7 +32,13 @@ pub(crate) static RULE: Rule = Rule {
     needs: Needs {
         span: Span::NONE,
         samples: 1,
-        signals: &[Signal::CardAnswers, Signal::CardCount, Signal::PciCards, Signal::KernelLog],
+        signals: &[
+            Signal::CardAnswers,
+            Signal::CardCount,
+            Signal::PciCards,
+            Signal::KernelLog,
+            Signal::NodeState,
+        ],
     },
     check,
 };
@@ -44,6 +52,7 @@ const ALONE_UNCLEAR: f64 = 0.75;
 const ALL_UNCLEAR: f64 = 0.4;
 
 fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
+    on_node::check(scene, findings);
     let slots_in = |is_wanted: &dyn Fn(&KernelLine) -> bool| -> BTreeSet<String> {
         let lines = kernel_log::lines(scene).iter().filter(|line| is_wanted(line));
         lines.filter_map(kernel_log::fallen_off).map(slot).collect()

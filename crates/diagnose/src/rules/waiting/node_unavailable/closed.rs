@@ -11,7 +11,7 @@ use super::text;
 use super::words;
 use crate::draft::Draft;
 use crate::evidence::once;
-use crate::facts::cluster::{Fit, folded, reader_of};
+use crate::facts::cluster::{Fit, folded, number_of, reader_of};
 
 /// Reasons that are shown; the others are like them.
 const REASONS_MAX: usize = 3;
@@ -26,10 +26,6 @@ pub(super) struct Closed<'scene> {
     named: u64,
 }
 
-fn number(nodes: &[&ClusterNode]) -> u64 {
-    nodes.iter().map(|node| node.alike.saturating_add(1)).fold(0, u64::saturating_add)
-}
-
 /// Returns the closed nodes of a whole cluster: those with cards, where it is known which have any.
 pub(super) fn closed_of_cluster(scene: &Scene) -> Option<Closed<'_>> {
     let has_cards = |node: &&ClusterNode| node.has.cards.known().is_some_and(|cards| *cards > 0);
@@ -41,7 +37,7 @@ pub(super) fn closed_of_cluster(scene: &Scene) -> Option<Closed<'_>> {
     };
     let nodes: Vec<&ClusterNode> =
         counting.iter().copied().filter(|node| node.takes_jobs() == Some(false)).collect();
-    (!nodes.is_empty()).then(|| Closed { of: number(&counting), nodes, named: 0 })
+    (!nodes.is_empty()).then(|| Closed { of: number_of(counting.iter().copied()), nodes, named: 0 })
 }
 
 impl<'scene> Closed<'scene> {
@@ -57,12 +53,12 @@ impl<'scene> Closed<'scene> {
         if nodes.is_empty() && fit.candidates.is_empty() {
             nodes = scene.cluster.iter().filter(|node| node.takes_jobs() == Some(false)).collect();
         }
-        let of = fit.number_suitable().max(number(&nodes));
+        let of = fit.number_suitable().max(number_of(nodes.iter().copied()));
         Self { of, nodes, named: named.len() as u64 }
     }
 
     pub(super) fn number(&self) -> u64 {
-        number(&self.nodes)
+        number_of(self.nodes.iter().copied())
     }
 
     /// Returns how many nodes are closed, also where only a reason names them.
@@ -72,7 +68,7 @@ impl<'scene> Closed<'scene> {
 
     /// Returns the cards of the closed nodes.
     pub(super) fn cards(&self) -> u64 {
-        let cards = self.nodes.iter().filter_map(|node| Some(node.has.cards.known()? * (node.alike + 1)));
+        let cards = self.nodes.iter().filter_map(|node| Some(node.has.cards.known()?.saturating_mul(node.number())));
         cards.fold(0, u64::saturating_add)
     }
 
@@ -106,7 +102,7 @@ impl<'scene> Closed<'scene> {
         let words = if names.is_empty() || names.len() > 300 {
             text::closed(number, states)
         } else {
-            text::closed_by_name(names, number, states)
+            text::closed_by_name(names, states)
         };
         let Some(first) = self.nodes.first() else {
             return;

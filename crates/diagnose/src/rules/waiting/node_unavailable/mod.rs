@@ -12,7 +12,7 @@ use gpuwhy_model::signal::Signal;
 use gpuwhy_model::units::Unit;
 use gpuwhy_model::verdict::{Impact, Severity, Subject};
 
-use super::scheduler_pending::trouble;
+use super::scheduler_pending::apart;
 use super::says;
 use crate::draft::Draft;
 use crate::evidence::once;
@@ -46,14 +46,19 @@ fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
     let waiting = WaitingJobs::of(scene);
     let before = findings.mark();
     for group in waiting.groups.iter().filter(|group| !group.is_refused) {
-        match group.why.class {
-            WaitClass::Nodes if trouble(scene, group).is_none() => findings.report(of_reason(scene, &waiting, group)),
-            WaitClass::Capacity | WaitClass::Turn | WaitClass::Unknown if trouble(scene, group).is_none() => {
-                if let Some(draft) = of_demand(scene, group, limits) {
-                    findings.report(draft);
-                }
-            }
-            _ => {}
+        if !group.why.is_demand() {
+            continue;
+        }
+        // What is wrong with a request itself is nothing about nodes.
+        let Some(group) = apart(scene, group).others else {
+            continue;
+        };
+        let draft = match group.why.class {
+            WaitClass::Nodes => Some(of_reason(scene, &waiting, &group)),
+            _ => of_demand(scene, &group, limits),
+        };
+        if let Some(draft) = draft {
+            findings.report(draft);
         }
     }
     if findings.mark() == before
@@ -82,11 +87,11 @@ fn of_reason(scene: &Scene, waiting: &WaitingJobs<'_>, group: &Group<'_>) -> Dra
             // It is also said of nodes that are only busy.
             draft.silent(1.5);
         } else {
-            let words = text::named(named.len(), folded(named.iter().copied()));
+            let words = text::named(folded(named.iter().copied()));
             draft.agree(0.5, once(Signal::JobReason, named.len(), Unit::Count, reader, words));
             draft.silent(0.7);
         }
-        let open: u64 = fit.open.iter().map(|(node, _)| node.alike + 1).sum();
+        let open = fit.number_open();
         if open > 0 && fit.candidates.iter().all(|node| node.conditions.is_known()) {
             let words = text::all_open(open);
             draft.contradict(0.7, once(Signal::NodeState, open, Unit::Count, reader, words));
@@ -154,7 +159,7 @@ fn about_nodes(closed: &Closed<'_>) -> Draft {
     // Many names are no label.
     let name = if names.len() > 60 { String::new() } else { names };
     let subject = Subject { kind: SubjectKind::Node, id: name.clone(), name };
-    let summary = if closed.number() == 1 { words::summary_node(closed) } else { text::summary_nodes(closed.number(), closed.of) };
+    let summary = if closed.number() == 1 { words::summary_node(closed) } else { text::summary_nodes(closed.of, closed.number()) };
     let mut draft = Draft::new(&RULE, subject, "cluster".to_owned(), Vec::new(), summary).severity(Severity::Warn);
     draft.balance.past_decides = true;
     draft.finding.impact = Impact { blocked: closed.cards(), ..Impact::default() };

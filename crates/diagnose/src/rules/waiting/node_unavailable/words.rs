@@ -8,6 +8,7 @@ use gpuwhy_model::text::Text;
 use super::closed::Closed;
 use super::{targets, text};
 use crate::draft::Draft;
+use crate::facts::cluster::number_of;
 
 /// States in the order in which they explain a closed node best.
 const STATES: &[NodeCondition] = &[
@@ -43,7 +44,7 @@ fn state(condition: NodeCondition) -> Option<Text> {
 /// Returns the state that most of the closed nodes are in, in words; a second one where there is one.
 pub(super) fn states(closed: &Closed<'_>) -> Text {
     let count = |condition: &NodeCondition| {
-        closed.nodes.iter().filter(|node| super::closed::has(node, *condition)).map(|node| node.alike + 1).sum::<u64>()
+        number_of(closed.nodes.iter().copied().filter(|node| super::closed::has(node, *condition)))
     };
     let mut present: Vec<(u64, &NodeCondition)> =
         STATES.iter().map(|condition| (count(condition), condition)).filter(|(count, _)| *count > 0).collect();

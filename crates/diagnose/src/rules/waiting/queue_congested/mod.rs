@@ -5,12 +5,12 @@ use gpuwhy_model::action::Action;
 use gpuwhy_model::cause::Cause;
 use gpuwhy_model::limits::Limits;
 use gpuwhy_model::reading::Reading;
-use gpuwhy_model::scene::{Job, NodeCounts, Scene, Scheduler};
+use gpuwhy_model::scene::{Job, NodeActivity, NodeCounts, Scene, Scheduler};
 use gpuwhy_model::signal::Signal;
 use gpuwhy_model::units::Unit;
 use gpuwhy_model::verdict::Culprit;
 
-use super::scheduler_pending::trouble;
+use super::scheduler_pending::apart;
 use super::{about_group, says};
 use crate::draft::Draft;
 use crate::evidence::once;
@@ -51,13 +51,9 @@ fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
     queues.dedup();
     let mut is_found = false;
     for queue in queues {
-        let Some(group) = demand_of(&waiting, queue) else {
+        let Some(group) = demand_of(scene, &waiting, queue) else {
             continue;
         };
-        // What is wrong with the request itself is no lack of room.
-        if trouble(scene, &group).is_some() {
-            continue;
-        }
         is_found = true;
         findings.report(judge(scene, &waiting, &group, limits));
     }
@@ -67,18 +63,20 @@ fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
 }
 
 /// Returns all jobs of a queue that would start if only there were room, as one group; the reason of the first to start.
-fn demand_of<'scene>(waiting: &WaitingJobs<'scene>, queue: &str) -> Option<Group<'scene>> {
-    let mut parts: Vec<&Group<'scene>> = waiting
+/// What is wrong with a request itself is no lack of room.
+fn demand_of<'scene>(scene: &'scene Scene, waiting: &WaitingJobs<'scene>, queue: &str) -> Option<Group<'scene>> {
+    let mut parts: Vec<Group<'scene>> = waiting
         .groups
         .iter()
         .filter(|group| group.queue == queue && !group.is_refused)
         .filter(|group| matches!(group.why.class, WaitClass::Capacity | WaitClass::Turn | WaitClass::Unknown))
+        .filter_map(|group| apart(scene, group).others)
         .collect();
     parts.sort_by_key(|group| group.why.class);
-    let mut all = (*parts.first()?).clone();
-    for part in parts.into_iter().skip(1) {
-        all.jobs.extend(&part.jobs);
-        all.size = all.size.saturating_add(part.size);
+    let mut parts = parts.into_iter();
+    let mut all = parts.next()?;
+    for job in parts.flat_map(|part| part.jobs) {
+        all.add(job);
     }
     Some(all)
 }
@@ -116,6 +114,11 @@ fn weigh_reason(waiting: &WaitingJobs<'_>, group: &Group<'_>, draft: &mut Draft)
     let largest = waiting.largest().max(1);
     let strength = (group.size as f64 / largest as f64).clamp(0.5, 1.0);
     draft.agree_by(2.5, strength, says(group));
+    let expected = group.jobs.iter().find_map(|job| job.expected_start.known());
+    if let Some(at) = expected.filter(|_| group.size == 1) {
+        let words = text::expected(at.as_str());
+        draft.mention(once(Signal::JobState, at.as_str(), Unit::Text, reader_of(group.scheduler), words));
+    }
     if group.size > 1 {
         let words = text::waiting(group.size);
         draft.mention(once(Signal::QueueLength, group.size, Unit::Count, reader_of(group.scheduler), words));
@@ -125,7 +128,7 @@ fn weigh_reason(waiting: &WaitingJobs<'_>, group: &Group<'_>, draft: &mut Draft)
         .iter()
         .filter(|other| other.queue == group.queue && !other.why.is_demand())
         .map(|other| other.size)
-        .sum();
+        .fold(0, u64::saturating_add);
     if held > 0 {
         let words = text::not_demand(held);
         draft.mention(once(Signal::QueueLength, held, Unit::Count, reader_of(group.scheduler), words));
@@ -135,14 +138,21 @@ fn weigh_reason(waiting: &WaitingJobs<'_>, group: &Group<'_>, draft: &mut Draft)
 /// Weighs the nodes that the job could use.
 fn weigh_nodes(scene: &Scene, group: &Group<'_>, fit: &Fit<'_>, limits: &Limits, draft: &mut Draft) {
     let reader = reader_of(group.scheduler);
-    let open: u64 = fit.open.iter().map(|(node, _)| node.alike + 1).sum();
+    let open = fit.number_open();
     let closed = fit.number_closed();
+    let is_idle = |node: &gpuwhy_model::scene::ClusterNode| node.activity == Reading::Known(NodeActivity::Idle);
     if fit.has_room() {
         let nodes = fit.open_with(Room::Free);
-        draft.contradict(1.5, once(Signal::NodeResources, nodes, Unit::Count, reader, text::has_room(nodes)));
+        // Without knowing what it asks for, an idle node need not be one for it.
+        let weight = if fit.need.is_known() { 1.5 } else { 0.5 };
+        draft.contradict(weight, once(Signal::NodeResources, nodes, Unit::Count, reader, text::has_room(nodes)));
+        draft.silent(1.0);
     } else if fit.is_surely_full() && open > 0 {
         draft.agree(3.0, once(Signal::NodeResources, 0_u64, Unit::Count, reader, text::all_in_use(open)));
         draft.silent(0.5);
+    } else if open > 0 && !fit.open.iter().any(|(node, _)| is_idle(node)) {
+        draft.agree(1.0, once(Signal::NodeState, 0_u64, Unit::Count, reader, text::none_of_open_idle(open)));
+        draft.silent(1.5);
     } else {
         weigh_counts(scene, group, draft);
     }
@@ -189,11 +199,11 @@ fn name_holders(scene: &Scene, group: &Group<'_>, draft: &mut Draft) {
         .filter(|(cards, _)| *cards > 0)
         .collect();
     holders.sort_by(|(one, job), (other, next)| other.cmp(one).then_with(|| job.id.cmp(&next.id)));
-    let held: u64 = holders.iter().map(|(cards, _)| cards).sum();
+    let held: u64 = holders.iter().map(|(cards, _)| *cards).fold(0, u64::saturating_add);
     if holders.is_empty() {
         return;
     }
-    let words = text::held(held, holders.len());
+    let words = text::held(held);
     draft.mention(once(Signal::NodeResources, held, Unit::Count, reader_of(group.scheduler), words));
     let named: Vec<Culprit> = holders.iter().take(HOLDERS_MAX).map(|(_, job)| culprit::of_job(job)).collect();
     // Who holds the cards, then who waits for them.

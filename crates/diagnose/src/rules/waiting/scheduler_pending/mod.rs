@@ -18,7 +18,7 @@ use crate::evidence::once;
 use crate::facts::cluster::{Group, WaitingJobs, reader_of};
 use crate::findings::Findings;
 use crate::rule::{Needs, Rule, Span};
-pub(super) use trouble::{Trouble, trouble};
+pub(super) use trouble::{Trouble, apart};
 
 mod text {
     include!(concat!(env!("OUT_DIR"), "/text/scheduler_pending.rs"));
@@ -52,10 +52,9 @@ const SMALLEST: f64 = 0.4;
 fn check(scene: &Scene, _: &Limits, findings: &mut Findings) {
     let waiting = WaitingJobs::of(scene);
     for group in &waiting.groups {
-        let Some(trouble) = trouble(scene, group) else {
-            continue;
-        };
-        findings.report(judge(scene, &waiting, group, &trouble));
+        for (group, trouble) in apart(scene, group).troubled {
+            findings.report(judge(scene, &waiting, &group, &trouble));
+        }
     }
     let is_found = findings.drafts.iter().any(|draft| draft.cause() == Cause::SchedulerPending);
     if !waiting.groups.is_empty() && !is_found {

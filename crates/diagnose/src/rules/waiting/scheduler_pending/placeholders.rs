@@ -38,7 +38,7 @@ pub(super) fn name(scene: &Scene, group: &Group<'_>, draft: &mut Draft) {
         return;
     }
     let names: Vec<String> = keepers.iter().take(NAMED_MAX).map(|job| job.id.clone()).collect();
-    let words = text::placeholders(cards, keepers.len(), names);
+    let words = text::placeholders(cards, names);
     draft.mention(once(Signal::JobRequest, cards, Unit::Count, reader_of(group.scheduler), words));
     let targets = keepers.iter().take(NAMED_MAX).map(|job| Target { kind: SubjectKind::Job, id: job.id.clone() });
     draft.advise(Action::AskOwner, targets.collect(), text::fix_placeholders());

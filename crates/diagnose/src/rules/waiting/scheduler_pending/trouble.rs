@@ -67,9 +67,44 @@ impl Squeeze {
     }
 }
 
-/// Returns what keeps a group of jobs from starting, beside a full cluster; none where nothing does.
-pub(in super::super) fn trouble<'scene>(scene: &'scene Scene, group: &Group<'scene>) -> Option<Trouble<'scene>> {
-    let job = group.example();
+/// No more jobs of one group are compared with the nodes: the others are like them.
+const COMPARED_MAX: usize = 300;
+
+/// A group of jobs, taken apart: those in the same trouble of their own, and those that nothing but room is in the way of.
+#[derive(Debug)]
+pub(in super::super) struct Apart<'scene> {
+    pub(in super::super) troubled: Vec<(Group<'scene>, Trouble<'scene>)>,
+    pub(in super::super) others: Option<Group<'scene>>,
+}
+
+/// Takes a group of jobs apart. Jobs that wait for room or their turn may differ in what they ask for.
+pub(in super::super) fn apart<'scene>(scene: &'scene Scene, group: &Group<'scene>) -> Apart<'scene> {
+    let mut apart = Apart { troubled: Vec::new(), others: None };
+    if !group.why.is_demand() {
+        match trouble(scene, group, group.example()) {
+            Some(trouble) => apart.troubled.push((group.clone(), trouble)),
+            None => apart.others = Some(group.clone()),
+        }
+        return apart;
+    }
+    let mut others: Vec<&Job> = Vec::new();
+    for (place, job) in group.jobs.iter().enumerate() {
+        let found = if place < COMPARED_MAX { trouble(scene, group, job) } else { None };
+        let Some(found) = found else {
+            others.push(job);
+            continue;
+        };
+        match apart.troubled.iter_mut().find(|(_, known)| *known == found) {
+            Some((same, _)) => same.add(job),
+            None => apart.troubled.push((group.with(vec![*job]), found)),
+        }
+    }
+    apart.others = (!others.is_empty()).then(|| group.with(others));
+    apart
+}
+
+/// Returns what keeps a job of a group from starting, beside a full cluster; none where nothing does.
+fn trouble<'scene>(scene: &'scene Scene, group: &Group<'scene>, job: &'scene Job) -> Option<Trouble<'scene>> {
     match group.why.class {
         WaitClass::Quota | WaitClass::TooLarge | WaitClass::TooSmall => {
             Some(Trouble::Limit { reckoning: reckoning(scene, job, &group.why) })
@@ -100,7 +135,7 @@ fn of_demand<'scene>(scene: &'scene Scene, job: &'scene Job, group: &Group<'scen
     }
     if fit.has_room() {
         let nodes = fit.open_with(Room::Free);
-        return (group.why.class == WaitClass::Turn).then_some(Trouble::Place { nodes });
+        return (group.why.class == WaitClass::Turn && fit.need.is_known()).then_some(Trouble::Place { nodes });
     }
     if fit.is_surely_full() { squeeze(&fit).map(Trouble::Beside) } else { None }
 }
@@ -179,7 +214,7 @@ fn wanted_nodes<'scene>(job: &Job, fit: &Fit<'scene>) -> Option<Trouble<'scene>>
 fn squeeze(fit: &Fit<'_>) -> Option<Squeeze> {
     let need = fit.need.cards?;
     let cards = fit.cards_free;
-    let enough = |room: Room| fit.open_with(room) + fit.open_with(Room::Free) >= fit.need.nodes;
+    let enough = |room: Room| fit.open_with(room).saturating_add(fit.open_with(Room::Free)) >= fit.need.nodes;
     if enough(Room::NoCpus) {
         return Some(Squeeze::Cpus { cards });
     }
