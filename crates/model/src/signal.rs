@@ -163,6 +163,8 @@ closed_list! {
         SharedMemory = "shared_memory",
         /// Memory limit of a control group.
         CgroupMemory = "cgroup_memory",
+        /// Devices that a control group may use.
+        CgroupDevices = "cgroup_devices",
         /// Task limit of a control group.
         CgroupTasks = "cgroup_tasks",
         /// Load of the disks.

@@ -2,7 +2,7 @@
 
 use gpuwhy_model::action::SubjectKind;
 use gpuwhy_model::evidence::Evidence;
-use gpuwhy_model::scene::{LogLine, ProgramFact, Scene, Standing};
+use gpuwhy_model::scene::{LogLine, ProgramFact, Scene, Standing, StartObstacle};
 use gpuwhy_model::signal::{Reader, Signal};
 use gpuwhy_model::text::Text;
 use gpuwhy_model::units::Unit;
@@ -89,6 +89,17 @@ pub(crate) fn agree<T>(draft: &mut Draft, weight: f64, strength: f64, lines: &[(
         // The program went on: whatever is wrong now, this is not it.
         draft.only_possible();
     }
+}
+
+/// Returns the lines of a runtime that could not start a container because the driver did not answer in time.
+pub(crate) fn timed_out_starts(scene: &Scene) -> Vec<(&LogLine, ())> {
+    let of_kind = |fact: &ProgramFact| match fact {
+        ProgramFact::ContainerNotStarted(not_started) => {
+            (not_started.obstacle == StartObstacle::DriverTimedOut).then_some(())
+        }
+        _ => None,
+    };
+    decisive(facts(scene, of_kind))
 }
 
 /// Returns the lines that give a code of CUDA.

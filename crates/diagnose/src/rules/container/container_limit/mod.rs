@@ -4,6 +4,7 @@ mod devices;
 mod job;
 mod memory;
 mod processor;
+mod start;
 mod said;
 mod tasks;
 
@@ -55,6 +56,7 @@ pub(crate) static RULE: Rule = Rule {
 fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
     said::check(scene, findings);
     job::check(scene, findings);
+    start::check(scene, findings);
     processor::check(scene, limits, findings);
     let before = findings.mark();
     for workload in &scene.workloads {

@@ -1,6 +1,7 @@
 //! `driver-not-loaded`: a card is there, and no usable kernel module.
 
 mod said;
+mod start;
 
 use gpuwhy_model::action::Action;
 use gpuwhy_model::cause::Cause;
@@ -94,6 +95,9 @@ impl Kind {
 
 fn check(scene: &Scene, _: &Limits, findings: &mut Findings) {
     said::check(scene, findings);
+    if start::check(scene, findings) {
+        return;
+    }
     let driver = &scene.machine.driver;
     let Reading::Failed(failure) = &driver.library else {
         return;
