@@ -2,7 +2,7 @@
 
 use gpuwhy_model::cause::Cause;
 use gpuwhy_model::reading::Reading;
-use gpuwhy_model::scene::{Job, JobPhase, Scene, Scheduler};
+use gpuwhy_model::scene::{Job, JobPhase, ProgramFact, Scene, Scheduler, StartObstacle};
 
 /// Causes that only the kernel's log, or other people's processes, tell apart: that takes root.
 const TOLD_TO_ROOT: &[Cause] = &[
@@ -28,8 +28,25 @@ pub(super) fn command(scene: &Scene, separates: &[Cause]) -> String {
     if let Some(command) = of_scheduler(scene).filter(|_| is_about_waiting) {
         return command;
     }
+    if let Some(command) = of_runtime(scene) {
+        return command.to_owned();
+    }
     let takes_root = !separates.is_empty() && separates.iter().all(|cause| TOLD_TO_ROOT.contains(cause));
     if takes_root && !scene.events.is_known() { "sudo gpuwhy" } else { "gpuwhy" }.to_owned()
+}
+
+/// Returns what to ask on the host of a container that could not be started with its cards.
+fn of_runtime(scene: &Scene) -> Option<&'static str> {
+    let obstacle = scene.program.iter().rev().find_map(|line| match &line.fact {
+        Some(ProgramFact::ContainerNotStarted(not_started)) => Some(not_started.obstacle),
+        _ => None,
+    })?;
+    Some(match obstacle {
+        // It comes back slowly, or never.
+        StartObstacle::DriverTimedOut => "time nvidia-smi",
+        StartObstacle::DeviceUnknown | StartObstacle::MigDevice => "nvidia-smi -L",
+        _ => "nvidia-smi",
+    })
 }
 
 /// Returns what to ask the scheduler: why a job waits, then what its nodes have, then when it could start.

@@ -41,6 +41,7 @@ pub(super) fn check(scene: &Scene, findings: &mut Findings) {
 /// Weighs how much room there is, where that is known: a bus error has other reasons than a full shared memory.
 fn weigh_room(scene: &Scene, draft: &mut Draft) {
     let Some(space) = least_room(scene).filter(|space| space.total > 0) else {
+        weigh_container(scene, draft);
         return;
     };
     let words = text::room(Bytes(space.available), Bytes(space.total));
@@ -51,6 +52,24 @@ fn weigh_room(scene: &Scene, draft: &mut Draft) {
         draft.agree(2.0, evidence);
     } else if space.available as f64 >= space.total as f64 * ROOM_SHARE && space.available >= PLENTY {
         draft.contradict(2.0, evidence);
+    } else {
+        draft.mention(evidence);
+    }
+}
+
+/// Weighs how much a container was given, by the word of its runtime.
+fn weigh_container(scene: &Scene, draft: &mut Draft) {
+    let of_pods = scene.jobs.iter().flat_map(|job| &job.containers);
+    let all = scene.machine.containers.iter().chain(of_pods);
+    let Some(given) = all.filter_map(|container| container.shared_memory.known()).min().copied() else {
+        return;
+    };
+    let words = text::container_was_given(given);
+    let evidence = once(Signal::SharedMemory, given.0, Unit::Bytes, Reader::ProgramLog, words);
+    if given.0 <= DEFAULT_OF_CONTAINERS {
+        draft.agree(2.0, evidence);
+    } else if given.0 >= PLENTY {
+        draft.contradict(1.0, evidence);
     } else {
         draft.mention(evidence);
     }
