@@ -16,7 +16,7 @@ use gpuwhy_model::reading::{Access, Failure, Reading};
 use gpuwhy_model::sample::{
     DeviceHolder, KernelFact, KernelLine, MountPoint, PciDevice, Service, StuckCall, Viewer, XidEvent,
 };
-use gpuwhy_model::scene::{LogLine, Profile, Provenance, Scene, Serving, SourceKind, Stack, Trace, Window};
+use gpuwhy_model::scene::{Cgroup, Container, LogLine, Profile, Provenance, Scene, Serving, SourceKind, Stack, Trace, Window};
 use gpuwhy_model::units::Share;
 use serde::Deserialize;
 
@@ -58,6 +58,10 @@ pub(crate) struct SceneFile {
     network: BTreeMap<String, NetworkFile>,
     /// What programs said.
     program: Vec<LogLine>,
+    /// Containers, as the scene has them.
+    containers: Vec<Container>,
+    /// Which devices control groups may use, by their paths.
+    device_rules: BTreeMap<String, Vec<String>>,
     /// Jobs of a scheduler by id; one that begins with `-` has none.
     job: BTreeMap<String, JobFile>,
     /// Nodes of its cluster by name; one that begins with `-` has none.
@@ -98,6 +102,8 @@ impl Default for SceneFile {
             host: HostFile::default(),
             network: BTreeMap::new(),
             program: Vec::new(),
+            containers: Vec::new(),
+            device_rules: BTreeMap::new(),
             job: BTreeMap::new(),
             node: BTreeMap::new(),
             queue: BTreeMap::new(),
@@ -154,6 +160,8 @@ struct MachineFile {
     persistence: Option<bool>,
     other_pid_namespace: bool,
     hides_processes: bool,
+    /// A text says nothing of container, promise, device files and module unless the case does.
+    text_shows_little: bool,
     /// Highest CUDA version of the driver.
     cuda: Option<String>,
     library_version: Option<String>,
@@ -201,6 +209,12 @@ impl SceneFile {
             .map(|(pid, file)| self.process(*pid, file, samples))
             .collect();
         scene.cgroups = self.cgroup.iter().map(|(path, file)| cgroup(path, file)).collect();
+        scene.cgroups.extend(self.device_rules.iter().map(|(path, rules)| Cgroup {
+            path: path.clone(),
+            device_rules: Reading::Known(rules.clone()),
+            ..Cgroup::default()
+        }));
+        scene.machine.containers.clone_from(&self.containers);
         scene.jobs = self.job.iter().map(|(id, file)| cluster::job(id, file)).collect();
         scene.cluster = self.node.iter().map(|(name, file)| cluster::node(name, file)).collect();
         scene.queues = self.queue.iter().map(|(name, file)| cluster::queue(name, file)).collect();
@@ -352,6 +366,12 @@ impl SceneFile {
             driver.module = Reading::Denied(Access::Root);
         }
         driver.xid_events = Reading::Known(file.xid_events.clone());
+        if file.text_shows_little {
+            driver.module = file.module.clone().into();
+            machine.container = file.container.clone().into();
+            machine.promised_cards = file.promised.clone().into();
+            machine.device_files = Reading::default();
+        }
         driver.stuck_calls.clone_from(&self.stuck);
     }
 }
