@@ -3,8 +3,8 @@
 //! A format that is sure by its first line comes before one that reads anything that looks like a table or a log.
 
 use super::{
-    TextFormat, container, host, kernel_log, kubernetes, load_test, nvidia_bug_report, nvidia_smi,
-    nvidia_smi_csv, nvidia_smi_list, nvidia_smi_mig, nvidia_smi_monitor, nvidia_smi_nvlink,
+    TextFormat, card_tools, container, host, kernel_log, kubernetes, load_test, nvidia_bug_report,
+    nvidia_smi, nvidia_smi_csv, nvidia_smi_list, nvidia_smi_mig, nvidia_smi_monitor, nvidia_smi_nvlink,
     nvidia_smi_query, nvidia_smi_topology, nvidia_smi_version, profiles, program, prometheus, slurm,
     stacks,
 };
@@ -65,6 +65,9 @@ pub(super) static FORMATS: &[TextFormat] = &[
     TextFormat { format: Format::DeviceRules, read: container::read_device_rules },
     TextFormat { format: Format::ContainerError, read: container::read_refusal },
     TextFormat { format: Format::KubernetesLog, read: kubernetes::read_log },
+    TextFormat { format: Format::Gpustat, read: card_tools::gpustat },
+    TextFormat { format: Format::Nvitop, read: card_tools::nvitop },
+    TextFormat { format: Format::Nvtop, read: card_tools::nvtop },
     TextFormat { format: Format::KernelLog, read: kernel_log::read },
     TextFormat { format: Format::Top, read: host::top::read },
     TextFormat { format: Format::Htop, read: host::htop::read },

@@ -1,6 +1,7 @@
 //! From a paste to what is understood in it: blocks of lines, each in one format, and the lines that nobody knows.
 
 mod block;
+mod card_tools;
 mod catalogue;
 mod container;
 mod foreign;

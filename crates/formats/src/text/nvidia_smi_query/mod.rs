@@ -11,7 +11,7 @@ mod tree;
 #[cfg(test)]
 mod tests;
 
-use gpuwhy_model::reading::{Failure, Reading};
+use gpuwhy_model::reading::Failure;
 use gpuwhy_model::sample::{CardSample, NvmlSample};
 use gpuwhy_model::scene::Scene;
 
