@@ -241,8 +241,7 @@ impl Server<'_> {
                 return ServingBound::Decode;
             }
         }
-        let executes =
-            self.entry.is_some_and(|entry| entry.times.compute.is_known()) || !self.requests.is_empty();
+        let executes = self.queue_time().is_some();
         if executes { ServingBound::Execution } else { ServingBound::Unknown }
     }
 

@@ -38,6 +38,11 @@ impl Member<'_> {
         self.place.kind == Some(FrameKind::Exchange)
     }
 
+    /// Returns how many members stand there.
+    pub(crate) fn number(&self) -> usize {
+        self.stack.stands_for.max(1) as usize
+    }
+
     /// Returns what a person calls it: its member's number, or its process.
     pub(crate) fn name(&self) -> String {
         match (self.stack.rank, self.stack.pid) {
@@ -81,6 +86,11 @@ pub(crate) fn members(scene: &Scene) -> Vec<Member<'_>> {
         }
     }
     members
+}
+
+/// Returns how many members these are.
+pub(crate) fn number(members: &[Member<'_>]) -> usize {
+    members.iter().map(Member::number).sum()
 }
 
 /// Returns the stacks of loader processes.

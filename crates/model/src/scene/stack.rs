@@ -26,6 +26,8 @@ pub struct Stack {
     pub is_active: Option<bool>,
     /// Whether it held the lock of the interpreter.
     pub holds_lock: Option<bool>,
+    /// How many processes stood there, where this one stands for several; 0: it stands for itself.
+    pub stands_for: u32,
     /// Where it stood, innermost first.
     pub frames: Vec<Frame>,
 }

@@ -146,8 +146,8 @@ fn take_parts(value: &str, load: &mut Load) {
     let Some((_, inside)) = value.split_once('(') else { return };
     let part = |name: &str| {
         let rest = &inside[inside.find(name)? + name.len()..];
-        // Of a part that is cut off, the number may be cut too.
-        rest.contains(['+', ')']).then(|| time(rest)).flatten()
+        // Where its unit stands, the number is whole.
+        time(rest)
     };
     let times = &mut load.serving.times;
     times.queue = part("queue ").into();

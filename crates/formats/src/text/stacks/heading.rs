@@ -7,8 +7,8 @@ pub(super) enum Heading {
     Process { pid: u32, command: String },
     /// A thread, in the form of any of the tools.
     Thread(Thread),
-    /// A remark of a person, which may name a machine: `# node A, 8 ranks`.
-    Remark { node: Option<String> },
+    /// A remark of a person, which may name a machine, or how many stand there: `# node A, 8 ranks`, `## 6 processes`.
+    Remark { node: Option<String>, processes: Option<u32> },
     /// What a tool says beside the stacks: `Python v3.10.12 (/usr/bin/python3.10)`.
     Talk,
 }
@@ -26,7 +26,8 @@ pub(super) struct Thread {
 pub(super) fn heading(text: &str) -> Option<Heading> {
     let text = text.trim();
     if text.starts_with('#') && !is_native_frame(text) {
-        return Some(Heading::Remark { node: node(text.trim_start_matches(['#', ' '])) });
+        let remark = text.trim_start_matches(['#', ' ']);
+        return Some(Heading::Remark { node: node(remark), processes: processes(remark) });
     }
     if text.starts_with("Python v") && text.ends_with(')')
         || text.starts_with("Timeout (") && text.ends_with(")!")
@@ -50,6 +51,13 @@ fn node(remark: &str) -> Option<String> {
     }
     let name = words.find(|word| !word.is_empty())?;
     (name.len() <= 64).then(|| name.to_owned())
+}
+
+/// Returns how many processes stand at the place that follows: `6 processes`.
+fn processes(remark: &str) -> Option<u32> {
+    let (number, rest) = remark.split_once(' ')?;
+    rest.starts_with("process").then_some(())?;
+    number.parse().ok().filter(|number| *number <= 1_000_000)
 }
 
 fn process(text: &str) -> Option<Heading> {
@@ -145,8 +153,11 @@ mod tests {
 
     #[test]
     fn remarks_may_name_a_machine() {
-        assert_eq!(heading("# node A, 8 ranks"), Some(Heading::Remark { node: Some("A".to_owned()) }));
-        assert_eq!(heading("## 4 processes"), Some(Heading::Remark { node: None }));
+        assert_eq!(
+            heading("# node A, 8 ranks"),
+            Some(Heading::Remark { node: Some("A".to_owned()), processes: None })
+        );
+        assert_eq!(heading("## 4 processes"), Some(Heading::Remark { node: None, processes: Some(4) }));
         assert_eq!(heading("#0  0x00007f in poll () from /lib/libc.so.6"), None);
         assert_eq!(
             heading("Process 77: python train.py"),

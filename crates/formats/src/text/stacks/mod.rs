@@ -121,6 +121,8 @@ struct Gathering {
     command: Option<String>,
     node: Option<String>,
     rank: Option<u32>,
+    /// How many processes are said to stand at the next place.
+    processes: Option<u32>,
 }
 
 impl Gathering {
@@ -136,8 +138,9 @@ impl Gathering {
                 self.command = Some(masked_text(&command)).filter(|command| !command.is_empty());
                 self.told_by(origin);
             }
-            Heading::Remark { node } => {
+            Heading::Remark { node, processes } => {
                 self.close();
+                self.processes = processes;
                 (self.pid, self.command) = (None, None);
                 self.node = node.or(self.node.take());
             }
@@ -176,6 +179,7 @@ impl Gathering {
             thread_id: thread.id,
             is_active: thread.is_active,
             holds_lock: thread.holds_lock,
+            stands_for: 0,
             frames: Vec::new(),
         }
     }
@@ -188,6 +192,11 @@ impl Gathering {
 
     fn close(&mut self) {
         let frames = std::mem::take(&mut self.frames);
+        let processes = self.processes.filter(|_| !self.open.is_empty());
+        if let ([only], Some(processes)) = (self.open.as_mut_slice(), processes) {
+            only.stands_for = if processes > 1 { processes } else { 0 };
+            self.processes = None;
+        }
         for mut stack in std::mem::take(&mut self.open) {
             if self.done.len() >= STACKS_MAX {
                 return;

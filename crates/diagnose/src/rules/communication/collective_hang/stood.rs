@@ -16,7 +16,7 @@ use crate::draft::Draft;
 use crate::evidence::once;
 use crate::facts::culprit;
 use crate::facts::program::about_program;
-use crate::facts::stacks::{Member, members};
+use crate::facts::stacks::{Member, members, number};
 use crate::findings::Findings;
 
 /// More members than this are not all named.
@@ -26,7 +26,7 @@ pub(super) fn check(scene: &Scene, findings: &mut Findings) {
     let members = members(scene);
     let (inside, outside): (Vec<Member<'_>>, Vec<Member<'_>>) =
         members.into_iter().partition(Member::exchanges);
-    if inside.is_empty() || inside.len() + outside.len() < 2 {
+    if inside.is_empty() || number(&inside) + number(&outside) < 2 {
         return;
     }
     let mut draft = about_program(&RULE, summary(&inside, &outside)).severity(Severity::Warn);
@@ -38,9 +38,9 @@ pub(super) fn check(scene: &Scene, findings: &mut Findings) {
         // One moment does not show that nothing moves.
         draft.silent(1.0);
     }
-    draft.finding.impact = Impact { blocked: inside.len() as u64, ..Impact::default() };
+    draft.finding.impact = Impact { blocked: number(&inside) as u64, ..Impact::default() };
     let absent: Vec<Pid> = outside.iter().filter_map(|member| member.stack.pid).collect();
-    if outside.len() < inside.len() {
+    if number(&outside) < number(&inside) {
         let culprits = absent.iter().map(|pid| culprit::of_number(*pid, None)).collect();
         draft = draft.culprits(culprits, absent);
     }
@@ -55,11 +55,11 @@ pub(super) fn check(scene: &Scene, findings: &mut Findings) {
 
 fn summary(inside: &[Member<'_>], outside: &[Member<'_>]) -> Text {
     match outside {
-        [] => text::summary_all_inside(inside.len()),
-        [absent] => {
-            text::summary_stands_apart(absent.place.frame.function.as_str(), absent.name(), inside.len())
+        [] => text::summary_all_inside(number(inside)),
+        [absent] if number(outside) < number(inside) => {
+            text::summary_stands_apart(absent.place.frame.function.as_str(), absent.name(), number(inside))
         }
-        _ => text::summary_out_of_step(inside.len(), outside.len()),
+        _ => text::summary_out_of_step(number(inside), number(outside)),
     }
 }
 
@@ -68,8 +68,8 @@ fn weigh_places(inside: &[Member<'_>], outside: &[Member<'_>], draft: &mut Draft
     let functions: BTreeSet<&str> =
         inside.iter().map(|member| member.place.frame.function.as_str()).collect();
     let functions: Vec<String> = functions.into_iter().map(str::to_owned).collect();
-    let words = text::inside(functions.clone(), inside.len());
-    let evidence = once(Signal::Stacks, inside.len(), Unit::Count, Reader::Sampler, words);
+    let words = text::inside(functions.clone(), number(inside));
+    let evidence = once(Signal::Stacks, number(inside), Unit::Count, Reader::Sampler, words);
     if !outside.is_empty() {
         draft.agree(3.0, evidence);
         return;
