@@ -6,7 +6,7 @@ use gpuwhy_model::action::{Action, SubjectKind};
 use gpuwhy_model::cause::Cause;
 use gpuwhy_model::limits::Limits;
 use gpuwhy_model::reading::Reading;
-use gpuwhy_model::scene::{JobPhase, PluginEvent, Scene};
+use gpuwhy_model::scene::{Job, JobPhase, PluginEvent, Scene};
 use gpuwhy_model::signal::{Reader, Signal};
 use gpuwhy_model::text::Text;
 use gpuwhy_model::units::Unit;
@@ -181,8 +181,8 @@ fn waiting_for_cards(scene: &Scene) -> u64 {
     };
     let jobs = scene.jobs.iter().filter(|job| waits(&job.phase));
     jobs.filter(|job| job.reasons.iter().any(|reason| is_for_cards(&reason.word)))
-        .map(|job| job.alike + 1)
-        .sum()
+        .map(Job::number)
+        .fold(0, u64::saturating_add)
 }
 
 fn fill_detail(scene: &Scene, short: &[Short<'_>], offers: &Offers<'_>, draft: &mut Draft) {
