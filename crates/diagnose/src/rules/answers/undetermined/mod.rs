@@ -5,7 +5,7 @@ use gpuwhy_model::cause::Cause;
 use gpuwhy_model::limits::Limits;
 use gpuwhy_model::reading::Reading;
 use gpuwhy_model::sample::PciDevice;
-use gpuwhy_model::scene::{Card, LogLine, Scene};
+use gpuwhy_model::scene::{Card, LogLine, Scene, SourceKind};
 use gpuwhy_model::signal::{Reader, Signal};
 use gpuwhy_model::text::Text;
 use gpuwhy_model::units::Unit;
@@ -45,6 +45,8 @@ enum Reason {
     NoView,
     /// Programs said something, and it does not decide.
     Program,
+    /// A text says something of a machine, but nothing of its cards.
+    Text,
     Signals,
 }
 
@@ -55,6 +57,7 @@ impl Reason {
             Self::OnlyOtherVendors => "other-vendors",
             Self::NoView => "no-view",
             Self::Program => "program",
+            Self::Text => "text",
             Self::Signals => "signals",
         }
     }
@@ -65,6 +68,7 @@ impl Reason {
             Self::OnlyOtherVendors => text::summary_other_vendors(),
             Self::NoView => text::summary_no_view(),
             Self::Program => text::summary_program(),
+            Self::Text => text::summary_text(),
             Self::Signals if scene.window.span_s <= 0.0 => text::summary_one_look(cards(findings)),
             Self::Signals => text::summary_signals(cards(findings)),
         }
@@ -99,7 +103,7 @@ fn check(scene: &Scene, _: &Limits, findings: &mut Findings) {
     if matches!(reason, Reason::NoGpu) {
         draft.advise(Action::LookAgain, Vec::new(), text::fix_other_machine());
     }
-    if matches!(reason, Reason::NoView) {
+    if matches!(reason, Reason::NoView | Reason::Text) {
         name_what_is_missing(scene, findings);
     }
     findings.report(draft);
@@ -140,18 +144,20 @@ fn reason(scene: &Scene, findings: &Findings) -> Reason {
     if !scene.cards.is_empty() {
         return Reason::Signals;
     }
+    let is_text = scene.provenance.source == SourceKind::Text;
+    let no_view = if is_text { Reason::Text } else { Reason::NoView };
     let Some(devices) = scene.machine.pci_cards.known() else {
-        return Reason::NoView;
+        return no_view;
     };
     let gpus: Vec<&PciDevice> = devices.iter().filter(|device| is_gpu(device)).collect();
     let was_promised = scene.machine.container.is_known() && scene.machine.promised_cards.is_known();
     if gpus.is_empty() {
-        return if was_promised { Reason::NoView } else { Reason::NoGpu };
+        return if was_promised { no_view } else { Reason::NoGpu };
     }
     if gpus.iter().all(|device| device.vendor != PciDevice::NVIDIA) {
         return Reason::OnlyOtherVendors;
     }
-    Reason::NoView
+    no_view
 }
 
 /// Returns whether a device can compute: the display chip of a board's controller or of a virtual machine cannot.
@@ -161,11 +167,17 @@ fn is_gpu(device: &PciDevice) -> bool {
 }
 
 fn name_what_is_missing(scene: &Scene, findings: &mut Findings) {
-    if let Some(absence) = scene.machine.pci_cards.absence() {
+    let is_text = scene.provenance.source == SourceKind::Text;
+    // That a text does not speak of the whole machine is no surprise.
+    if let Some(absence) = scene.machine.pci_cards.absence()
+        && !(is_text && scene.machine.pci_cards.is_not_in_source())
+    {
         findings.blind(Signal::PciCards, absence);
     }
-    if let Reading::Denied(_) | Reading::Failed(_) = &scene.machine.driver.library
-        && let Some(absence) = scene.machine.driver.library.absence()
+    let library = &scene.machine.driver.library;
+    if let Reading::Denied(_) | Reading::Failed(_) = library
+        && let Some(absence) = library.absence()
+        && !(is_text && library.is_not_in_source())
     {
         findings.blind(Signal::DriverLibrary, absence);
     }
