@@ -125,7 +125,6 @@ mod tests {
         let named: BTreeSet<String> = catalogue
             .ids()
             .filter(|id| prefixes.iter().any(|prefix| id.starts_with(prefix)))
-            .map(str::to_owned)
             .collect();
         assert_eq!(named, wanted);
     }
