@@ -226,7 +226,8 @@ impl Catalogue {
     }
 
     fn check(&self) -> Result<(), CatalogueError> {
-        let all: BTreeSet<String> = self.words.values().flat_map(BTreeMap::values).flat_map(FileWords::ids).collect();
+        let all: BTreeSet<String> =
+            self.words.values().flat_map(BTreeMap::values).flat_map(FileWords::ids).collect();
         for id in all {
             let missing =
                 |language: Language| CatalogueError::Missing { id: id.clone(), language: language.tag() };
