@@ -30,8 +30,9 @@ const MANY_TICKS: usize = 20_000;
 const MEMORY_BREATHES_BYTES: u64 = 2_000_000;
 /// How often each thing is measured; the middle counts.
 const RUNS: usize = 7;
-/// How often the bare loop reads in one run, and the milliseconds before each time.
-const BARE_TIMES_AND_REST: [&str; 2] = ["3", "500"];
+/// How often the bare loop reads in one run, and the milliseconds before each time: as many as between two full looks of
+/// `gpuwhy self`, so that caches are as cold for the one as for the other.
+const BARE_TIMES_AND_REST: [&str; 2] = ["3", "2500"];
 
 /// What `gpuwhy self --json` says.
 #[derive(Debug, Deserialize)]
