@@ -41,7 +41,7 @@ fn every_cause_is_explained_in_every_language() {
 #[test]
 fn words_are_complete_and_each_rule_has_a_summary() {
     let catalogue = Catalogue::join(TEXTS.iter().copied()).unwrap();
-    let ids: Vec<&str> = catalogue.ids().collect();
+    let ids: Vec<String> = catalogue.ids().collect();
     for rule in REGISTRY {
         let prefix = format!("{}.summary", rule.cause);
         assert!(ids.iter().any(|id| id.starts_with(&prefix)), "{} has no summary", rule.cause);
@@ -52,7 +52,7 @@ fn words_are_complete_and_each_rule_has_a_summary() {
 fn chinese_words_are_chinese() {
     let catalogue = Catalogue::join(TEXTS.iter().copied()).unwrap();
     for id in catalogue.ids() {
-        let words = format!("{:?}", catalogue.template(Language::SimplifiedChinese, id).unwrap());
+        let words = format!("{:?}", catalogue.template(Language::SimplifiedChinese, &id).unwrap());
         assert!(words.chars().any(|c| ('\u{4e00}'..='\u{9fff}').contains(&c)), "{id}: {words}");
     }
 }

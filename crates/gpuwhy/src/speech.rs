@@ -2,7 +2,7 @@
 
 use std::cell::OnceCell;
 
-use gpuwhy_model::text::{Catalogue, CatalogueError, Language, TextFile};
+use gpuwhy_model::text::{Catalogue, Language, TextFile};
 use gpuwhy_render::{Words, message};
 
 use crate::failure::Failure;
@@ -55,17 +55,12 @@ impl Speech {
 
     fn words_in(&self, language: Language) -> Words<'_> {
         let words = if language == self.language { &self.words } else { &self.english };
-        // A test joins the same files; should it ever fail, texts are shown by their ids.
-        let catalogue = words.get_or_init(|| catalogue(language).unwrap_or_default());
+        let catalogue = words.get_or_init(|| Catalogue::of_language(language, all_words()));
         Words { catalogue, language }
     }
 }
 
-/// Takes the words of all crates in one language: to read those of the other would cost time for nothing.
-fn catalogue(language: Language) -> Result<Catalogue, CatalogueError> {
-    Catalogue::of_language(language, all_words())
-}
-
+/// Returns the words of all crates. A test joins them: what fails nevertheless is shown by its id.
 fn all_words() -> impl Iterator<Item = TextFile> {
     gpuwhy_render::TEXTS.iter().chain(gpuwhy_diagnose::TEXTS).copied()
 }

@@ -122,11 +122,8 @@ mod tests {
         wanted.extend(Reader::ALL.iter().map(|reader| format!("reader.{reader}")));
         wanted.extend(CardState::ALL.iter().map(|state| format!("state.{state}")));
         let prefixes = ["cause.", "signal.", "reader.", "state."];
-        let named: BTreeSet<String> = catalogue
-            .ids()
-            .filter(|id| prefixes.iter().any(|prefix| id.starts_with(prefix)))
-            .map(str::to_owned)
-            .collect();
+        let named: BTreeSet<String> =
+            catalogue.ids().filter(|id| prefixes.iter().any(|prefix| id.starts_with(prefix))).collect();
         assert_eq!(named, wanted);
     }
 

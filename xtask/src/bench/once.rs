@@ -93,18 +93,16 @@ pub(crate) fn run(workspace: &Workspace) -> Result<(bool, String)> {
     workspace.build(Profile::Release)?;
     let gpuwhy = workspace.program(Profile::Release, "gpuwhy");
     let plan = named(LOADED)?.draw(SEED)?.plan;
-    let mut measured = Vec::new();
 
     let loaded = EmulatedBox::up(workspace, Profile::Release, &plan)?;
     let processes = count_processes();
-    measured.push(measure(&loaded, &gpuwhy, &ONCE)?);
-    measured.push(measure(&loaded, &gpuwhy, &LOOK)?);
-    measured.push(measure(&loaded, &tools.join("gpustat"), &GPUSTAT)?);
-    measured.push(measure(&loaded, &tools.join("nvitop"), &NVITOP)?);
+    let (gpustat, nvitop) = (tools.join("gpustat"), tools.join("nvitop"));
+    let subjects = [(&*gpuwhy, &ONCE), (&*gpuwhy, &LOOK), (&*gpustat, &GPUSTAT), (&*nvitop, &NVITOP)];
+    let mut measured = measure(&loaded, &subjects)?;
     loaded.down()?;
 
     let unlisted = EmulatedBox::up(workspace, Profile::Release, &without_process_lists(plan))?;
-    measured.insert(1, measure(&unlisted, &gpuwhy, &SWEEP)?);
+    measured.splice(1..1, measure(&unlisted, &[(&*gpuwhy, &SWEEP)])?);
     unlisted.down()?;
 
     let title = format!(
@@ -120,7 +118,8 @@ pub(crate) fn run(workspace: &Workspace) -> Result<(bool, String)> {
 /// # Errors
 /// Fails when it cannot be run.
 pub(super) fn processor_ms_of_gpustat(loaded: &EmulatedBox, tools: &Path) -> Result<f64> {
-    Ok(measure(loaded, &tools.join("gpustat"), &GPUSTAT)?.processor_ms)
+    let measured = measure(loaded, &[(&tools.join("gpustat"), &GPUSTAT)])?;
+    Ok(measured.first().context("gpustat was not measured")?.processor_ms)
 }
 
 /// The same board with a library that lists no process.
@@ -137,20 +136,40 @@ fn without_process_lists(mut plan: Plan) -> Plan {
     plan
 }
 
-/// Runs a subject inside the box several times for its processor time, and once more for its memory.
-fn measure(loaded: &EmulatedBox, program: &Path, subject: &Subject) -> Result<Measured> {
-    let mut costs = Vec::new();
-    for _ in 0..subject.runs {
-        costs.push(cost_of_one_run(loaded, program, subject, &[])?);
+/// Runs subjects inside the box, each several times for its processor time, and once more for its memory. They take
+/// turns, so that a moment in which the machine is slow is not one subject's alone; a first run of each, in which its
+/// files are read from the disk, does not count.
+fn measure(loaded: &EmulatedBox, subjects: &[(&Path, &Subject)]) -> Result<Vec<Measured>> {
+    let mut costs: Vec<Vec<Cost>> = Vec::new();
+    for (program, subject) in subjects {
+        cost_of_one_run(loaded, program, subject, &[])?;
+        costs.push(Vec::new());
     }
-    let with_memory = cost_of_one_run(loaded, program, subject, &["--memory"])?;
-    Ok(Measured {
-        name: subject.name,
-        processor_ms: median(costs.iter().map(|cost| cost.processor_ms).collect()),
-        wall_ms: median(costs.iter().map(|cost| cost.wall_ms).collect()),
-        memory_bytes: with_memory.memory_bytes.unwrap_or(0),
-        bar_ms: subject.bar_ms,
-    })
+    let rounds = subjects.iter().map(|(_, subject)| subject.runs).max().unwrap_or(0);
+    for round in 0..rounds {
+        for ((program, subject), costs) in subjects.iter().zip(&mut costs) {
+            if is_turn(subject.runs, round, rounds) {
+                costs.push(cost_of_one_run(loaded, program, subject, &[])?);
+            }
+        }
+    }
+    let mut measured = Vec::new();
+    for ((program, subject), costs) in subjects.iter().zip(costs) {
+        let with_memory = cost_of_one_run(loaded, program, subject, &["--memory"])?;
+        measured.push(Measured {
+            name: subject.name,
+            processor_ms: median(costs.iter().map(|cost| cost.processor_ms).collect()),
+            wall_ms: median(costs.iter().map(|cost| cost.wall_ms).collect()),
+            memory_bytes: with_memory.memory_bytes.unwrap_or(0),
+            bar_ms: subject.bar_ms,
+        });
+    }
+    Ok(measured)
+}
+
+/// Returns whether one of so many runs falls into this round, when they are spread over all rounds.
+const fn is_turn(runs: usize, round: usize, rounds: usize) -> bool {
+    (round + 1) * runs / rounds > round * runs / rounds
 }
 
 fn cost_of_one_run(
@@ -188,7 +207,7 @@ fn count_processes() -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::{LOADED, Measured, SEED, median, without_process_lists};
+    use super::{LOADED, Measured, SEED, is_turn, median, without_process_lists};
     use crate::scenarios::named;
 
     #[test]
@@ -201,6 +220,14 @@ mod tests {
     #[test]
     fn the_middle_is_not_moved_by_one_slow_run() {
         assert!((median(vec![3.0, 100.0, 2.0]) - 3.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn runs_are_spread_over_the_rounds() {
+        let turns = |runs| (0..9).filter(|round| is_turn(runs, *round, 9)).collect::<Vec<_>>();
+        assert_eq!(turns(9).len(), 9);
+        assert_eq!(turns(5), [1, 3, 5, 7, 8]);
+        assert_eq!(turns(3), [2, 5, 8]);
     }
 
     #[test]

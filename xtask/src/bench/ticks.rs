@@ -29,7 +29,10 @@ const MANY_TICKS: usize = 20_000;
 /// Memory may breathe by this much; a leak of one byte a tick would stay below, one of a kilobyte would not.
 const MEMORY_BREATHES_BYTES: u64 = 2_000_000;
 /// How often each thing is measured; the middle counts.
-const RUNS: usize = 5;
+const RUNS: usize = 7;
+/// How often the bare loop reads in one run, and the milliseconds before each time: as many as between two full looks of
+/// `gpuwhy self`, so that caches are as cold for the one as for the other.
+const BARE_TIMES_AND_REST: [&str; 2] = ["3", "2500"];
 
 /// What `gpuwhy self --json` says.
 #[derive(Debug, Deserialize)]
@@ -37,6 +40,13 @@ struct OwnCost {
     calm_tick: SampleCost,
     full_look: SampleCost,
     memory: Memory,
+}
+
+impl OwnCost {
+    /// Returns how many times the bare loop a full look costs, without the driver's library.
+    fn of(&self, bare: &Bare) -> f64 {
+        (self.full_look.processor_ms - self.full_look.library_ms) / bare.processor_ms
+    }
 }
 
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
@@ -113,10 +123,8 @@ pub(crate) fn run(workspace: &Workspace) -> Result<(bool, String)> {
     let gpuwhy = workspace.program(Profile::Release, "gpuwhy");
     let example = |name: &str| workspace.target().join("release/examples").join(name);
     let loaded = EmulatedBox::up(workspace, Profile::Release, &named(LOADED)?.draw(SEED)?.plan)?;
-    let own = own_cost(&loaded, &gpuwhy)?;
     let gpustat_ms = once::processor_ms_of_gpustat(&loaded, &tools)?;
-    let list = list_of_reads(&loaded, &strace, &gpuwhy, own.full_look.files)?;
-    let bare: Bare = parsed(loaded.command(None, example("bare_reads")).arg(&list).args(["11", "500"]))?;
+    let (own, bare) = costs_of_a_look(&loaded, &strace, &gpuwhy, &example("bare_reads"))?;
     let piles: Piles = parsed(loaded.command(None, example("ticks")).arg(MANY_TICKS.to_string()))?;
     loaded.down()?;
     let figures = Figures { own, gpustat_ms, bare, piles };
@@ -143,7 +151,7 @@ struct Bar {
 impl Figures {
     fn bars(&self) -> Vec<Bar> {
         let (tick, look) = (self.own.calm_tick, self.own.full_look);
-        let look_of_bare = (look.processor_ms - look.library_ms) / self.bare.processor_ms;
+        let look_of_bare = self.own.of(&self.bare);
         let bytes =
             self.own.memory.own_bytes.zip(self.own.memory.child_bytes).map(|(own, child)| own + child);
         let Piles { before, after } = &self.piles;
@@ -213,14 +221,24 @@ impl Figures {
     }
 }
 
-/// Asks gpuwhy itself several times, and returns the run in the middle.
-fn own_cost(loaded: &EmulatedBox, gpuwhy: &Path) -> Result<OwnCost> {
-    let mut costs = Vec::with_capacity(RUNS);
+/// Asks gpuwhy itself and runs the bare loop, by turns, since the machine may be slow for a moment, and returns the pair
+/// in the middle.
+fn costs_of_a_look(
+    loaded: &EmulatedBox,
+    strace: &Path,
+    gpuwhy: &Path,
+    bare_reads: &Path,
+) -> Result<(OwnCost, Bare)> {
+    let own_cost = || parsed::<OwnCost>(loaded.command(None, gpuwhy).args(["self", "--json"]));
+    let list = list_of_reads(loaded, strace, gpuwhy, own_cost()?.full_look.files)?;
+    let mut pairs = Vec::with_capacity(RUNS);
     for _ in 0..RUNS {
-        costs.push(parsed::<OwnCost>(loaded.command(None, gpuwhy).args(["self", "--json"]))?);
+        let own = own_cost()?;
+        let bare: Bare = parsed(loaded.command(None, bare_reads).arg(&list).args(BARE_TIMES_AND_REST))?;
+        pairs.push((own, bare));
     }
-    costs.sort_by(|one, other| one.full_look.processor_ms.total_cmp(&other.full_look.processor_ms));
-    Ok(costs.swap_remove(RUNS / 2))
+    pairs.sort_by(|(own, bare), (other, other_bare)| own.of(bare).total_cmp(&other.of(other_bare)));
+    Ok(pairs.swap_remove(RUNS / 2))
 }
 
 /// Returns the list of what a full look reads, for the bare loop. Its number is about what gpuwhy itself counted.

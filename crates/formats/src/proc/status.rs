@@ -42,6 +42,10 @@ pub fn status(file: &[u8]) -> Result<Status, Malformed> {
     let mut status = Status::default();
     let mut has_key = false;
     for (_, line) in numbered_lines(file) {
+        // Of some sixty lines these letters begin the few that are wanted.
+        if !matches!(line.first(), Some(b'C' | b'N' | b'R' | b'S' | b'T' | b'U' | b'V')) {
+            continue;
+        }
         let Some(colon) = line.iter().position(|byte| *byte == b':') else {
             continue;
         };

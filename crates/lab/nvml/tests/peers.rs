@@ -133,6 +133,8 @@ impl Scene {
 
 #[test]
 fn every_function_agrees_with_the_board() {
+    // Installing it may take longer than the event waits.
+    let python = python_tool("python3");
     let scene = Scene::up();
     let board = Board::of(&scene.test_box.directory).unwrap();
     let cards: Vec<Value> = board.cards.iter().map(|card| expectation(&scene, card)).collect();
@@ -144,7 +146,7 @@ fn every_function_agrees_with_the_board() {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/oracle.py");
     let arguments = [script, scene.test_box.directory.library(), file];
     let arguments = arguments.each_ref().map(|argument| argument.to_str().unwrap());
-    let output = scene.run(&python_tool("python3"), &arguments);
+    let output = scene.run(&python, &arguments);
     assert!(output.status.success(), "{}", text_of(&output));
 }
 

@@ -6,8 +6,10 @@ mod random;
 
 pub use mask::{MASK, masked_text};
 
+use std::sync::Arc;
+
 use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// The arguments of a process, with secret-looking values masked.
 ///
@@ -15,9 +17,11 @@ use serde::{Deserialize, Deserializer, Serialize};
 /// credentials in addresses, and long random words: 20 or more of `[A-Za-z0-9_+/=-]` that mix letters and digits, or
 /// upper and lower case as no words do, and are no path, UUID or container id.
 /// There is no way to make one that holds the plain secret; reading one back masks again.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(transparent)]
-pub struct CommandLine(Vec<String>);
+///
+/// A copy costs next to nothing: every look carries the command lines of hundreds of processes.
+#[derive(Debug, Clone, PartialEq, Eq, JsonSchema)]
+#[schemars(transparent)]
+pub struct CommandLine(Arc<[String]>);
 
 impl CommandLine {
     /// Makes a command line from the arguments of a process.
@@ -43,12 +47,12 @@ impl CommandLine {
                 None => kept.push(masked_text(argument)),
             }
         }
-        Self(kept)
+        Self(kept.into())
     }
 
     /// Makes a command line that shows only the program, for people who may not see another user's arguments.
     pub fn program_only(executable: &str) -> Self {
-        Self(vec![masked_text(executable)])
+        Self(Arc::from([masked_text(executable)]))
     }
 
     /// Returns the arguments, masked, the program first.
@@ -59,7 +63,7 @@ impl CommandLine {
     /// Returns the arguments as one line; control characters are shown escaped.
     pub fn line(&self) -> String {
         let mut line = String::new();
-        for argument in &self.0 {
+        for argument in self.arguments() {
             if !line.is_empty() {
                 line.push(' ');
             }
@@ -72,6 +76,12 @@ impl CommandLine {
             }
         }
         line
+    }
+}
+
+impl Serialize for CommandLine {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.arguments().serialize(serializer)
     }
 }
 

@@ -1,6 +1,7 @@
 //! The words of every language by text id, parsed from TOML and checked against each other.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::OnceLock;
 
 use serde::{Deserialize, Serialize};
 
@@ -94,11 +95,11 @@ pub enum CatalogueError {
         /// Arguments used in English.
         english: Vec<String>,
     },
-    /// Two files give words for one text.
-    #[error("text `{id}` in {language} is given twice")]
+    /// Two files give words under one prefix.
+    #[error("words of `{prefix}` in {language} are given twice")]
     Twice {
-        /// The text's id.
-        id: String,
+        /// The files' prefix.
+        prefix: String,
         /// The language tag.
         language: &'static str,
     },
@@ -174,7 +175,15 @@ impl Template {
 /// The words of every text in every language.
 #[derive(Debug, Clone, Default)]
 pub struct Catalogue {
-    templates: BTreeMap<Language, BTreeMap<String, Template>>,
+    /// By language, then by prefix.
+    words: BTreeMap<Language, BTreeMap<&'static str, FileWords>>,
+}
+
+/// The words of one file, by key, parsed when one of them is first wanted: an answer needs few of the files.
+#[derive(Debug, Clone)]
+struct FileWords {
+    file: TextFile,
+    templates: OnceLock<BTreeMap<String, Template>>,
 }
 
 impl Catalogue {
@@ -186,76 +195,77 @@ impl Catalogue {
     pub fn join(files: impl IntoIterator<Item = TextFile>) -> Result<Self, CatalogueError> {
         let mut catalogue = Self::default();
         for file in files {
-            catalogue.add(file)?;
+            let templates = OnceLock::from(file.templates()?);
+            let words = catalogue.words.entry(file.language).or_default();
+            if words.insert(file.prefix, FileWords { file, templates }).is_some() {
+                let language = file.language.tag();
+                return Err(CatalogueError::Twice { prefix: file.prefix.to_owned(), language });
+            }
         }
         catalogue.check()?;
         Ok(catalogue)
     }
 
     /// Takes the words of one language alone, for who speaks no other in this run. What [`Catalogue::join`] refuses
-    /// should be found by a test, since nothing is compared here.
-    ///
-    /// # Errors
-    /// Fails when a file of the language cannot be parsed or a text is given twice.
-    pub fn of_language(
-        language: Language,
-        files: impl IntoIterator<Item = TextFile>,
-    ) -> Result<Self, CatalogueError> {
-        let mut catalogue = Self::default();
-        for file in files.into_iter().filter(|file| file.language == language) {
-            catalogue.add(file)?;
-        }
-        Ok(catalogue)
+    /// should be found by a test, since nothing is compared here: a file that cannot be parsed has no texts.
+    pub fn of_language(language: Language, files: impl IntoIterator<Item = TextFile>) -> Self {
+        let files = files.into_iter().filter(|file| file.language == language);
+        let unread = |file: TextFile| (file.prefix, FileWords { file, templates: OnceLock::new() });
+        Self { words: BTreeMap::from([(language, files.map(unread).collect())]) }
     }
 
     /// Returns the words of a text in a language.
     pub fn template(&self, language: Language, id: &str) -> Option<&Template> {
-        self.templates.get(&language)?.get(id)
+        let (prefix, key) = id.split_once('.')?;
+        self.words.get(&language)?.get(prefix)?.templates().get(key)
     }
 
     /// Returns every text id.
-    pub fn ids(&self) -> impl Iterator<Item = &str> {
-        self.templates.get(&Language::English).into_iter().flat_map(|texts| texts.keys().map(String::as_str))
-    }
-
-    fn add(&mut self, file: TextFile) -> Result<(), CatalogueError> {
-        let language = file.language.tag();
-        let texts: BTreeMap<String, String> = toml::from_str(file.toml).map_err(|source| {
-            CatalogueError::Syntax { prefix: file.prefix.to_owned(), language, source: Box::new(source) }
-        })?;
-        let templates = self.templates.entry(file.language).or_default();
-        for (key, words) in texts {
-            let id = format!("{}.{key}", file.prefix);
-            let Some(template) = Template::parse(&words) else {
-                return Err(CatalogueError::Braces { id, language, words });
-            };
-            if templates.insert(id.clone(), template).is_some() {
-                return Err(CatalogueError::Twice { id, language });
-            }
-        }
-        Ok(())
+    pub fn ids(&self) -> impl Iterator<Item = String> {
+        self.words.get(&Language::English).into_iter().flat_map(BTreeMap::values).flat_map(FileWords::ids)
     }
 
     fn check(&self) -> Result<(), CatalogueError> {
-        let all: BTreeSet<&String> = self.templates.values().flat_map(BTreeMap::keys).collect();
+        let all: BTreeSet<String> =
+            self.words.values().flat_map(BTreeMap::values).flat_map(FileWords::ids).collect();
         for id in all {
             let missing =
                 |language: Language| CatalogueError::Missing { id: id.clone(), language: language.tag() };
             let english =
-                self.template(Language::English, id).ok_or_else(|| missing(Language::English))?.arguments();
+                self.template(Language::English, &id).ok_or_else(|| missing(Language::English))?.arguments();
             for language in Language::ALL {
-                let used = self.template(*language, id).ok_or_else(|| missing(*language))?.arguments();
+                let used = self.template(*language, &id).ok_or_else(|| missing(*language))?.arguments();
                 if used != english {
-                    return Err(CatalogueError::Arguments {
-                        id: id.clone(),
-                        language: language.tag(),
-                        used,
-                        english,
-                    });
+                    return Err(CatalogueError::Arguments { id, language: language.tag(), used, english });
                 }
             }
         }
         Ok(())
+    }
+}
+
+impl FileWords {
+    fn templates(&self) -> &BTreeMap<String, Template> {
+        self.templates.get_or_init(|| self.file.templates().unwrap_or_default())
+    }
+
+    fn ids(&self) -> impl Iterator<Item = String> {
+        self.templates().keys().map(|key| format!("{}.{key}", self.file.prefix))
+    }
+}
+
+impl TextFile {
+    /// Parses the words.
+    fn templates(&self) -> Result<BTreeMap<String, Template>, CatalogueError> {
+        let language = self.language.tag();
+        let texts: BTreeMap<String, String> = toml::from_str(self.toml).map_err(|source| {
+            CatalogueError::Syntax { prefix: self.prefix.to_owned(), language, source: Box::new(source) }
+        })?;
+        let parse = |(key, words): (String, String)| match Template::parse(&words) {
+            Some(template) => Ok((key, template)),
+            None => Err(CatalogueError::Braces { id: format!("{}.{key}", self.prefix), language, words }),
+        };
+        texts.into_iter().map(parse).collect()
     }
 }
 
@@ -282,7 +292,7 @@ mod tests {
     #[test]
     fn one_language_can_be_taken_alone() {
         let files = [ENGLISH, chinese("held = '")];
-        let catalogue = Catalogue::of_language(Language::English, files).unwrap();
+        let catalogue = Catalogue::of_language(Language::English, files);
         assert!(catalogue.template(Language::English, "x.held").is_some());
         assert!(catalogue.template(Language::SimplifiedChinese, "x.held").is_none());
     }

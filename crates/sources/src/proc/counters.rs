@@ -20,9 +20,13 @@ pub(crate) fn run_delay(root: &mut ProcRoot, pid: Pid) -> Reading<u64> {
     unsupported_if_missing(parse(root, pid, "schedstat", proc::run_delay))
 }
 
-/// Writes what the status file says of memory and processors.
-pub(crate) fn write_status(root: &mut ProcRoot, sample: &mut ProcessSample) {
-    let status = reading(parse(root, sample.pid, "status", proc::status));
+/// Reads the status file.
+pub(crate) fn status(root: &mut ProcRoot, pid: Pid) -> Reading<Status> {
+    reading(parse(root, pid, "status", proc::status))
+}
+
+/// Writes what a status file says of memory and processors.
+pub(crate) fn write_status(sample: &mut ProcessSample, status: &Reading<Status>) {
     // What is on its way out has no memory any more, and old kernels do not say everything.
     let value = |pick: fn(&Status) -> Option<u64>| {
         status.as_ref().and_then(|status| pick(status).map_or(Reading::Unsupported, Reading::Known))

@@ -175,11 +175,19 @@ impl Place {
 
     /// Returns `PID/name`, or `PID` for an empty name.
     pub(super) fn of(&mut self, pid: Pid, name: &str) -> &str {
-        use std::io::Write as _;
-        let mut rest = &mut self.0[..];
-        let written = if name.is_empty() { write!(rest, "{pid}") } else { write!(rest, "{pid}/{name}") };
-        debug_assert!(written.is_ok(), "longer than any file of a process: {name}");
-        let length = Self::LENGTH - rest.len();
+        // Thousands of names are made at each look: formatting would cost several times as much.
+        let mut number = itoa::Buffer::new();
+        let number = number.format(pid.0);
+        let slash = if name.is_empty() { "" } else { "/" };
+        let mut length = 0;
+        for part in [number, slash, name] {
+            let Some(room) = self.0.get_mut(length..length + part.len()) else {
+                debug_assert!(false, "longer than any file of a process: {name}");
+                return "0";
+            };
+            room.copy_from_slice(part.as_bytes());
+            length += part.len();
+        }
         std::str::from_utf8(&self.0[..length]).unwrap_or("0")
     }
 }

@@ -39,10 +39,11 @@ pub(crate) struct ThreadsWanted {
 fn thread(proc: &mut ProcRoot, directory: &OwnedFd, tid: Pid, wanted: ThreadsWanted) -> Option<ThreadSample> {
     let mut place = Place::default();
     let bytes = read_record(directory, place.of(tid, "stat"), &mut proc.buffer).ok()?;
-    let Stat { state, cpu_ticks, .. } = proc::stat(bytes).ok()?;
+    let stat = proc::stat(bytes).ok()?;
+    let Stat { state, cpu_ticks, .. } = stat;
     let mut thread = ThreadSample {
         tid,
-        name: proc::stat(bytes).ok()?.name(),
+        name: stat.name(),
         state: state.map_or_else(Reading::default, Reading::Known),
         cpu_ticks,
         ..ThreadSample::default()

@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use gpuwhy_formats::proc;
+use gpuwhy_formats::proc::{self, Status};
 use gpuwhy_model::command_line::CommandLine;
 use gpuwhy_model::process::Pid;
 use gpuwhy_model::reading::{Failure, Reading};
 use gpuwhy_model::sample::{Owner, ProcessRole, ProcessSample};
 
 use super::tree::Role;
-use crate::proc::{Aside, ProcRoot, ProcessDirectory, reading};
+use crate::proc::{Aside, ProcRoot, ProcessDirectory, counters, reading};
 
 /// Who looks, and how users are called.
 #[derive(Debug, Default)]
@@ -24,6 +24,11 @@ pub(crate) struct People {
 }
 
 impl People {
+    /// Returns whether the viewer may see what belongs to anybody.
+    pub(super) const fn may_see_all(&self) -> bool {
+        self.viewer == 0
+    }
+
     /// Returns whether the viewer may see what belongs to a user.
     pub(super) fn may_see(&self, uid: Option<u32>) -> bool {
         may_see(self.viewer, uid)
@@ -57,14 +62,14 @@ struct Description {
 #[derive(Debug, Clone, Default)]
 struct Found {
     owner: Option<u32>,
-    /// Whether nothing but the owner was asked for.
-    is_brief: bool,
     uid: Reading<u32>,
     command: Reading<CommandLine>,
     executable: Reading<String>,
     cgroups: Reading<BTreeMap<String, String>>,
     environment: Reading<BTreeMap<String, String>>,
     namespace_pids: Reading<Vec<u32>>,
+    /// The whole status file, where it was read: what it says of memory is true for this look.
+    status: Reading<Status>,
 }
 
 /// Whom to describe, and how.
@@ -75,8 +80,6 @@ struct Wish {
     viewer: u32,
     /// Whether everybody's arguments may be shown.
     command_lines_are_open: bool,
-    /// Whether only the owner is wanted: the name tells the rest.
-    is_brief: bool,
 }
 
 impl Wish {
@@ -98,8 +101,8 @@ impl Descriptions {
         Self { known: BTreeMap::new(), reader: Aside::new(proc_root, describe) }
     }
 
-    /// Describes the processes that are not described yet, and writes all descriptions into the samples. Of children
-    /// with a name of their own, such as loaders have, only the owner is read when it is to be `brief`.
+    /// Describes the processes that are not described yet, and writes all descriptions into the samples. Children with
+    /// a name of their own, such as loaders have, are left out when it is to be `brief`: the name tells enough.
     pub(super) fn write(
         &mut self,
         proc: &mut ProcRoot,
@@ -109,34 +112,35 @@ impl Descriptions {
         brief: bool,
     ) {
         self.known.retain(|pid, _| roles.contains_key(pid));
-        let unknown: Vec<&ProcessSample> = samples.iter().filter(|sample| !self.is_known(sample)).collect();
         let names: BTreeMap<Pid, &str> =
             samples.iter().map(|sample| (sample.pid, sample.name.as_str())).collect();
-        let wish = |sample: &&ProcessSample| {
-            let role = roles.get(&sample.pid).copied().unwrap_or(Role::Ancestor);
-            let has_own_name = names.get(&sample.parent).is_some_and(|parent| *parent != sample.name);
-            let is_brief = brief && has_own_name && matches!(role, Role::Descendant(_));
-            Wish {
-                pid: sample.pid,
-                role,
-                viewer: people.viewer,
-                command_lines_are_open: people.command_lines_are_open,
-                is_brief,
-            }
+        let role_of = |sample: &ProcessSample| roles.get(&sample.pid).copied().unwrap_or(Role::Ancestor);
+        let is_left_out = |sample: &ProcessSample| {
+            let has_own_name = || names.get(&sample.parent).is_some_and(|parent| *parent != sample.name);
+            brief && matches!(role_of(sample), Role::Descendant(_)) && has_own_name()
+        };
+        let is_unknown = |sample: &ProcessSample| !self.is_known(sample) && !is_left_out(sample);
+        let unknown: Vec<usize> = (0..samples.len()).filter(|place| is_unknown(&samples[*place])).collect();
+        let wish = |place: &usize| Wish {
+            pid: samples[*place].pid,
+            role: role_of(&samples[*place]),
+            viewer: people.viewer,
+            command_lines_are_open: people.command_lines_are_open,
         };
         let wishes: Vec<Wish> = unknown.iter().map(wish).collect();
         let answers = self.reader.read(&wishes);
-        let mut descriptions = Vec::with_capacity(answers.len());
-        for ((sample, wish), answer) in unknown.into_iter().zip(&wishes).zip(answers) {
-            let found = answer.unwrap_or_else(|failure| without_memory(proc, *wish, &failure));
+        for ((place, wish), answer) in unknown.into_iter().zip(&wishes).zip(answers) {
+            let sample = &mut samples[place];
+            let mut found = answer.unwrap_or_else(|failure| without_memory(proc, *wish, &failure));
+            counters::write_status(sample, &std::mem::take(&mut found.status));
             let user = found.uid.as_ref().map(|uid| people.name(*uid));
             let (start_ticks, name) = (sample.start_ticks, sample.name.clone());
-            descriptions.push((sample.pid, Description::new(start_ticks, name, found, user)));
+            self.known.insert(sample.pid, Description::new(start_ticks, name, found, user));
         }
-        self.known.extend(descriptions);
         for sample in samples {
-            if let Some(known) = self.known.get(&sample.pid) {
-                known.write(sample);
+            match self.known.get(&sample.pid) {
+                Some(known) => known.write(sample),
+                None => sample.role = proc::role(&sample.name, &sample.command),
             }
         }
     }
@@ -155,7 +159,7 @@ impl Descriptions {
 
 impl Description {
     fn new(start_ticks: u64, name: String, mut found: Found, user: Reading<String>) -> Self {
-        let command = if found.command.is_not_in_source() && !found.is_brief {
+        let command = if found.command.is_not_in_source() {
             // Another user's arguments are not shown; his program is.
             let program = found.executable.known().unwrap_or(&name);
             Reading::Known(CommandLine::program_only(program))
@@ -182,10 +186,6 @@ impl Description {
 
 /// Describes one process. Called in a thread of its own: it may never return.
 fn describe(proc: &mut ProcRoot, wish: Wish) -> Found {
-    if wish.is_brief {
-        let owner = proc.owner_of(wish.pid).ok();
-        return Found { owner, uid: Reading::from(owner), is_brief: true, ..Found::default() };
-    }
     let Ok(directory) = ProcessDirectory::open(proc, wish.pid) else {
         return vanished();
     };
@@ -229,10 +229,11 @@ fn from_outside(proc: &mut ProcRoot, wish: Wish, directory: &ProcessDirectory) -
     found.cgroups = directory.cgroups(proc);
     if wish.role == Role::Client {
         // The directory belongs to the user in whose name the process acts; the file says who started it.
-        let status = reading(directory.status(proc));
-        found.uid = status.as_ref().and_then(|status| Reading::from(status.uid)).or(found.uid);
-        found.namespace_pids =
-            status.and_then(|status| status.namespace_pids.map_or(Reading::Unsupported, Reading::Known));
+        found.status = reading(directory.status(proc));
+        let status = found.status.as_ref();
+        found.uid = status.clone().and_then(|status| Reading::from(status.uid)).or(found.uid);
+        found.namespace_pids = status
+            .and_then(|status| status.namespace_pids.clone().map_or(Reading::Unsupported, Reading::Known));
     }
     found
 }
@@ -241,12 +242,12 @@ fn vanished() -> Found {
     let gone = Failure::Vanished;
     Found {
         owner: None,
-        is_brief: false,
         uid: Reading::Failed(gone.clone()),
         command: Reading::Failed(gone.clone()),
         executable: Reading::Failed(gone.clone()),
         cgroups: Reading::Failed(gone.clone()),
         environment: Reading::Failed(gone.clone()),
-        namespace_pids: Reading::Failed(gone),
+        namespace_pids: Reading::Failed(gone.clone()),
+        status: Reading::Failed(gone),
     }
 }

@@ -187,7 +187,6 @@ impl Processes {
             let Some(client) = role.client(sample.pid) else {
                 continue;
             };
-            let may_look = look.people.may_see(self.descriptions.owner(sample.pid));
             let state = sample.state.known().copied();
             if look.is_full && look.counts {
                 sample.io = counters::io(proc, sample.pid);
@@ -195,14 +194,17 @@ impl Processes {
             }
             // The memory costs the most to read: that of clients always, of their children where it may matter, and only
             // by looks of which others follow: what children bring one look cannot tell.
-            if look.is_full && (role == Role::Client || look.counts && effort.takes_status(client)) {
-                counters::write_status(proc, sample);
+            let wants_status = role == Role::Client || look.counts && effort.takes_status(client);
+            // Who was described just now has been asked.
+            if look.is_full && wants_status && sample.resident.is_not_in_source() {
+                counters::write_status(sample, &counters::status(proc, sample.pid));
             }
             let is_named_in_full = look.is_full && role == Role::Client;
             let is_asked = is_named_in_full || look.counts && effort.takes_wait(client);
             // Where a process waits that runs, nobody needs to ask; where one is blocked, always. How often children wait
             // at a place one look cannot tell.
             if state == Some(ProcessState::Blocked) || is_asked && state != Some(ProcessState::Running) {
+                let may_look = self.may_look(proc, sample.pid, look.people);
                 sample.wait_channel = wait_channel_of(proc, sample.pid, may_look);
             }
             let Some(attention) = suspects.get(&client) else {
@@ -212,6 +214,7 @@ impl Processes {
                 let run_delay = look.is_full && look.counts;
                 let at_most = effort.takes_threads(sample.pid, role);
                 if at_most > 0 {
+                    let may_look = self.may_look(proc, sample.pid, look.people);
                     sample.threads =
                         threads(proc, sample.pid, ThreadsWanted { at_most, run_delay, may_look });
                 }
@@ -225,6 +228,14 @@ impl Processes {
                     sample.file_mounts = Reading::Known(mounts.clone());
                 }
             }
+        }
+    }
+
+    /// Returns whether the viewer may see where a process waits.
+    fn may_look(&self, proc: &ProcRoot, pid: Pid, people: &People) -> bool {
+        people.may_see_all() || {
+            let owner = self.descriptions.owner(pid);
+            people.may_see(owner.or_else(|| proc.owner_of(pid).ok()))
         }
     }
 

@@ -17,8 +17,11 @@ use crate::progress::RecordingLine;
 use crate::speech::Speech;
 use report::{CostReport, Measured};
 
-/// Calm ticks between the two full looks: what is read at every third or fourth of them has its share in the mean.
-const TICKS: usize = 12;
+/// Full looks that are measured; the mean counts.
+const FULL_LOOKS: u32 = 3;
+
+/// Calm ticks before each full look: what is read at every third or fourth of them has its share in the mean.
+const TICKS: u32 = 4;
 
 /// Looks, measures, prints; returns the exit code.
 ///
@@ -39,14 +42,16 @@ pub(crate) fn run(
     let begun = Instant::now();
     // What is read once for good is no cost of a look: the first one is not counted.
     measured(&mut observer, Depth::Full);
-    let mut calm = Vec::with_capacity(TICKS);
-    for tick in 1..=u32::try_from(TICKS).unwrap_or(u32::MAX) {
-        wait_until(begun + interval * tick);
-        calm.push(measured(&mut observer, Depth::Calm));
+    let (mut calm, mut full) = (Vec::new(), Vec::new());
+    for number in 1..=FULL_LOOKS * (TICKS + 1) {
+        wait_until(begun + interval * number);
+        if number.is_multiple_of(TICKS + 1) {
+            full.push(measured(&mut observer, Depth::Full));
+        } else {
+            calm.push(measured(&mut observer, Depth::Calm));
+        }
     }
-    wait_until(begun + interval * u32::try_from(TICKS + 1).unwrap_or(u32::MAX));
-    let full = measured(&mut observer, Depth::Full);
-    let report = CostReport::new(&calm, full, observer.footprint());
+    let report = CostReport::new(&calm, &full, observer.footprint());
     let shown = if options.json {
         let json = serde_json::to_string_pretty(&report)
             .map_err(|error| Failure::new(message::cannot_make_report()).because(&error))?;

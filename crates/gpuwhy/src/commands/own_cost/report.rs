@@ -53,13 +53,15 @@ pub(super) struct CostReport {
     schema: &'static str,
     /// Cards that the driver showed.
     cards: usize,
-    /// Processes that were read at the full look.
+    /// Processes that were read at the last full look.
     processes: usize,
     /// Calm ticks of which the mean is given.
     pub(super) calm_ticks: usize,
     /// The mean of the calm ticks: some of them read more than others, in turn.
     pub(super) calm_tick: SampleCost,
-    /// A full look, after what is read only once.
+    /// Full looks of which the mean is given.
+    pub(super) full_looks: usize,
+    /// The mean of the full looks, without what is read only once.
     pub(super) full_look: SampleCost,
     /// Memory, each shared page divided by those who share it.
     pub(super) memory: Memory,
@@ -120,14 +122,15 @@ pub(super) struct Memory {
 }
 
 impl CostReport {
-    pub(super) fn new(calm: &[Measured], full: Measured, footprint: Footprint) -> Self {
+    pub(super) fn new(calm: &[Measured], full: &[Measured], footprint: Footprint) -> Self {
         Self {
             schema: "gpuwhy.self/1",
-            cards: full.cards,
-            processes: full.processes,
+            cards: full.last().map_or(0, |look| look.cards),
+            processes: full.last().map_or(0, |look| look.processes),
             calm_ticks: calm.len(),
             calm_tick: SampleCost::mean_of(calm),
-            full_look: SampleCost::mean_of(&[full]),
+            full_looks: full.len(),
+            full_look: SampleCost::mean_of(full),
             memory: Memory {
                 own_bytes: footprint.own.into_known(),
                 child_bytes: footprint.child.into_known(),

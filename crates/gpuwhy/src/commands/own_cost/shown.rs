@@ -42,7 +42,7 @@ pub(super) fn text(report: &CostReport, words: &Words<'_>) -> String {
         let child = memory.child_bytes.unwrap_or(0);
         lines.push(message::cost_memory(Arg::Bytes(own + child), Arg::Bytes(child), Arg::Bytes(own)));
     }
-    lines.push(message::cost_ticks(report.calm_ticks));
+    lines.push(message::cost_ticks(report.calm_ticks, report.full_looks));
     let lines: Vec<String> = lines.into_iter().map(word).collect();
     format!("{}\n{}\n", table(&rows), lines.join("\n"))
 }
