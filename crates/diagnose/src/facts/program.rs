@@ -56,7 +56,7 @@ pub(crate) fn ended_by_machine(scene: &Scene) -> bool {
 /// Begins a finding about what a program said.
 pub(crate) fn about_program(rule: &'static Rule, summary: Text) -> Draft {
     let subject =
-        Subject { kind: SubjectKind::Program, id: "program".to_owned(), name: "program".to_owned() };
+        Subject { kind: SubjectKind::Program, id: "program".to_owned(), name: String::new() };
     let mut draft = Draft::new(rule, subject, format!("program {}", rule.cause), Vec::new(), summary);
     draft.finding.impact = Impact { blocked: 1, ..Impact::default() };
     // What was said stays so, however short the look.
@@ -66,7 +66,10 @@ pub(crate) fn about_program(rule: &'static Rule, summary: Text) -> Draft {
 
 /// Quotes a line.
 pub(crate) fn says(line: &LogLine) -> Evidence {
-    let quoted: String = line.text.chars().take(QUOTED_MAX).collect();
+    let mut quoted: String = line.text.chars().take(QUOTED_MAX).collect();
+    if quoted.len() < line.text.len() {
+        quoted.push('…');
+    }
     let words = match line.rank {
         Some(rank) => shared_text::member_says(u64::from(rank), quoted.as_str()),
         None => shared_text::program_says(quoted.as_str()),

@@ -91,6 +91,14 @@ c01|cpu|allocated|(null)|(null)|64/0/0/64|none
 }
 
 #[test]
+fn nodes_without_names_are_counted() {
+    let text = "PARTITION NODES CPUS GRES\ngpu* 12 128 gpu:h100:8\ncpu 40 96 (null)\n";
+    let scene = one(text, Format::Sinfo);
+    assert_eq!((scene.cluster[0].number(), known(&scene.cluster[0].has.cards), scene.cluster[0].queues.join(",")), (12, Some(8), "gpu".to_owned()));
+    assert_eq!((scene.cluster[1].number(), known(&scene.cluster[1].has.cards)), (40, Some(0)));
+}
+
+#[test]
 fn a_node_of_scontrol_is_idle_and_closed_at_once() {
     let text = "\
 NodeName=g11 Arch=x86_64 CoresPerSocket=32

@@ -135,6 +135,13 @@ fn the_middle_of_a_job_says_what_it_says() {
 }
 
 #[test]
+fn single_lines_of_a_job_belong_to_the_job_that_was_asked_for() {
+    let text = "[mia@login1 ~]$ scontrol show job 481200 | grep -E 'TRES|NumNodes'\n   RunTime=00:00:00 TimeLimit=2-00:00:00 TimeMin=N/A\n   NumNodes=4-4 NumCPUs=256 NumTasks=32 CPUs/Task=8\n   ReqTRES=cpu=256,mem=1600G,node=4,billing=256,gres/gpu=32\n";
+    let jobs = jobs(text, Format::Scontrol);
+    assert_eq!((jobs[0].id.as_str(), known(&jobs[0].asked.cards), known(&jobs[0].asked.nodes)), ("481200", Some(32), Some(4)));
+}
+
+#[test]
 fn tables_that_people_make_are_read() {
     let text = "job_id,state,reason,gpus_requested,alloc_tres\n771,PENDING,AssocGrpGRES,4,(null)\n772,PENDING,AssocGrpGRES,,(null)\n773,RUNNING,,2,cpu=8,mem=64G,gres/gpu=2\n";
     let jobs_by_hand = jobs(text, Format::JobTable);

@@ -4,6 +4,8 @@ use gpuwhy_model::reading::Reading;
 use gpuwhy_model::scene::{ClusterNode, Job, NodeActivity, NodeCondition, Scene};
 use gpuwhy_model::units::Bytes;
 
+use super::kubernetes::is_told_of_full_nodes;
+
 /// What a job needs on each of its nodes.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Need {
@@ -130,6 +132,7 @@ impl Fit<'_> {
 pub(crate) fn fit<'scene>(scene: &'scene Scene, job: &Job) -> Fit<'scene> {
     let mut fit = Fit { need: Need::of(job), ..Fit::default() };
     let mut knows_features = false;
+    let is_told_full = is_told_of_full_nodes(job);
     for node in &scene.cluster {
         if node.scheduler != job.scheduler || !is_candidate(scene, job, node) {
             continue;
@@ -160,7 +163,10 @@ pub(crate) fn fit<'scene>(scene: &'scene Scene, job: &Job) -> Fit<'scene> {
             fit.closed.push(node);
             continue;
         }
-        let room = room(node, &fit.need);
+        let room = match room(node, &fit.need) {
+            Room::Unknown if is_told_full => Room::Taken,
+            room => room,
+        };
         if room != Room::Taken && let Some(free) = free_cards(node) {
             fit.cards_free = fit.cards_free.saturating_add(free.saturating_mul(node.number()));
         }

@@ -3,6 +3,7 @@
 mod fit;
 mod folded;
 mod groups;
+mod kubernetes;
 mod limits;
 mod used;
 mod why;
@@ -10,6 +11,7 @@ mod why;
 pub(crate) use fit::{Fit, Room, fit, number_of};
 pub(crate) use folded::folded;
 pub(crate) use groups::{Group, WaitingJobs};
+pub(crate) use kubernetes::is_beyond_every_node;
 pub(crate) use limits::{Reckoning, reckoning};
 pub(crate) use used::{Used, used};
 pub(crate) use why::{Why, why};

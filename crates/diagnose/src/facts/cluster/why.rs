@@ -4,6 +4,8 @@ use gpuwhy_knowledge::{LimitReach, LimitedResource, Measure, WaitClass, WaitFact
 use gpuwhy_model::reading::Reading;
 use gpuwhy_model::scene::{Job, Scheduler, WaitReason};
 
+use super::kubernetes::is_taint_of_cards;
+
 /// The reason that decides, of all that a scheduler names.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Why<'scene> {
@@ -72,6 +74,7 @@ fn distance_from_start(why: &Why<'_>) -> u8 {
     match why.class {
         WaitClass::Quota | WaitClass::Held | WaitClass::QueueClosed | WaitClass::Never | WaitClass::Failure => 0,
         WaitClass::Passing => 1,
+        WaitClass::Policy if why.reason.is_some_and(is_taint_of_cards) => 1,
         WaitClass::Turn => 2,
         WaitClass::Capacity if why.resource == Some(LimitedResource::Cards) || why.resource.is_none() => 3,
         WaitClass::Capacity => 4,

@@ -19,6 +19,8 @@ use super::values::gibibytes;
 pub(super) struct JobFile {
     scheduler: Scheduler,
     phase: Option<JobPhase>,
+    /// A script: nothing is known of how far it has come.
+    script: bool,
     reason: Option<String>,
     /// Further reasons, as Kubernetes gives them.
     reasons: Vec<String>,
@@ -54,6 +56,7 @@ impl Default for JobFile {
         Self {
             scheduler: Scheduler::Slurm,
             phase: None,
+            script: false,
             reason: None,
             reasons: Vec::new(),
             names: Vec::new(),
@@ -196,7 +199,7 @@ pub(super) fn job(id: &str, file: &JobFile) -> Job {
         account: file.account.clone().into(),
         queues: file.queue.clone().into_iter().collect(),
         qos: file.qos.clone().into(),
-        phase: Reading::Known(phase),
+        phase: if file.script { Reading::default() } else { Reading::Known(phase) },
         reason: reasons.first().map(|reason| reason.word.clone()).into(),
         reasons,
         priority: file.priority.into(),

@@ -75,6 +75,15 @@ pub(super) struct Head {
 }
 
 impl Head {
+    /// Returns the head of a table with these columns, by the names that `ps -o` takes; none without the number and the
+    /// command of the process.
+    pub(super) fn of_names(names: &[&str]) -> Option<Self> {
+        let columns: Vec<(Column, usize)> =
+            names.iter().zip(0..).map(|(name, at)| (named(name), at)).collect();
+        let head = Self { columns, has_live_shares: false };
+        (head.has(Column::Pid) && head.has(Column::Command)).then_some(head)
+    }
+
     /// Returns whether there is such a column.
     pub(super) fn has(&self, column: Column) -> bool {
         self.columns.iter().any(|(known, _)| *known == column)
@@ -117,6 +126,18 @@ fn column(word: &str) -> Option<Column> {
         return None;
     }
     NAMES.iter().find(|(_, names)| names.contains(&name)).map(|(column, _)| *column)
+}
+
+/// Returns the column that `ps -o` calls so, where that is not its head in small letters.
+fn named(name: &str) -> Column {
+    match name {
+        "command" | "ucmd" | "ucomm" => Column::Command,
+        "lstart" | "start" | "bsdstart" => Column::Started,
+        "bsdtime" | "cputime" => Column::CpuTime,
+        "tname" => Column::Terminal,
+        "thcount" => Column::ThreadCount,
+        _ => column(&name.to_ascii_uppercase()).unwrap_or(Column::Other),
+    }
 }
 
 /// The fields of a row, by column.

@@ -7,6 +7,7 @@ use gpuwhy_model::reading::Reading;
 use gpuwhy_model::scene::Process;
 
 use super::columns::{self, Column, Head};
+use super::commands::words_of;
 use super::process::{depth, process, thread};
 use super::{amounts, block, scene};
 use crate::Format;
@@ -28,11 +29,11 @@ const WITHOUT_HEAD: &[&str] = &[
 ];
 
 /// Reads the table that begins with the first line, if one does.
-pub(in crate::text) fn read(lines: &[Line<'_>], _: &Context<'_>) -> Option<Block> {
+pub(in crate::text) fn read(lines: &[Line<'_>], context: &Context<'_>) -> Option<Block> {
     let first = lines.first()?.text.as_ref();
     let (head, from) = match columns::head(first).filter(|head| !head.has_live_shares) {
         Some(head) => (head, 1),
-        None => (head_of_row(first)?, 0),
+        None => (head_of_command(first, context).or_else(|| head_of_row(first))?, 0),
     };
     let mut table = Table::default();
     let (rows, remarks) = table.take(&head, lines.get(from..).unwrap_or_default());
@@ -51,6 +52,21 @@ pub(super) fn is_initial_namespace(processes: &[Process]) -> Option<bool> {
     }
     let first = named(1)?;
     (!INITS.contains(&first.name.as_str())).then_some(false)
+}
+
+/// Returns the head of a row by the columns that the command asked for: `ps -eo pid,stat,wchan:32,cmd | grep D`.
+fn head_of_command(line: &str, context: &Context<'_>) -> Option<Head> {
+    let words = words_of(context.command?, "ps")?;
+    let mut names: Vec<&str> = Vec::new();
+    for pair in words.windows(2) {
+        // `-o`, `-eo`, `axo`, `--format`.
+        let is_option = pair[0] == "--format" || pair[0].ends_with('o') && !pair[0].starts_with("--");
+        if is_option {
+            names.extend(pair[1].split(',').filter_map(|name| name.split([':', '=']).next()));
+        }
+    }
+    let head = Head::of_names(&names)?;
+    is_row(&head, line).then_some(head)
 }
 
 /// Returns the head that a row must have had.

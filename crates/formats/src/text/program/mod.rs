@@ -152,7 +152,9 @@ fn is_of_others(text: &str) -> bool {
 
 /// Returns whether a line is a warning of Python: `UserWarning: …`, with or without the place in a file before it.
 fn is_warning(text: &str) -> bool {
-    let Some((before, _)) = text.split_once("Warning: ") else {
+    let text = text.trim_end();
+    let named = text.split_once("Warning: ").map(|(before, _)| before).or_else(|| text.strip_suffix("Warning:"));
+    let Some(before) = named else {
         return false;
     };
     let name = before.rsplit([' ', ':']).next().unwrap_or(before);

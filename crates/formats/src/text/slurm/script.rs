@@ -4,6 +4,7 @@ use super::field::Field;
 use super::gathered::Gathered;
 use super::job;
 use super::record::Record;
+use super::words::count;
 use crate::Format;
 use crate::paste::Line;
 use crate::text::{Block, Context};
@@ -29,9 +30,21 @@ pub(in crate::text) fn read(lines: &[Line<'_>], _: &Context<'_>) -> Option<Block
             None => break,
         }
     }
+    settle(&mut record);
     let mut gathered = Gathered::default();
     gathered.push_job(job::nameless(&record));
     Some(Block { lines: taken.max(1), scene: gathered.scene(Format::JobScript), remarks: Vec::new() })
+}
+
+/// Adds what Slurm takes where a script does not say it: one task, on one node.
+fn settle(record: &mut Record) {
+    let number = |field: Field| record.get(field).and_then(count);
+    let (tasks, nodes, on_each) = (number(Field::Tasks), number(Field::NodeCount), number(Field::TasksPerNode));
+    let tasks = tasks.unwrap_or_else(|| nodes.unwrap_or(1).saturating_mul(on_each.unwrap_or(1)));
+    record.put_first(Field::Tasks, &tasks.to_string());
+    if nodes.is_none() && tasks == 1 {
+        record.push(Field::NodeCount, "1");
+    }
 }
 
 fn options_of(text: &str) -> Option<&str> {

@@ -75,7 +75,7 @@ fn by_message(found: &[(&LogLine, (&OutOfCardMemory, Bytes))]) -> Draft {
     let requested = memory.requested.unwrap_or_default();
     let mut draft = about_program(&RULE, text::summary(requested, *unused)).severity(Severity::Warn);
     agree(&mut draft, 3.0, 0.95, found);
-    let words = text::unused(*unused, memory.reserved.unwrap_or(*unused));
+    let words = text::unused(memory.reserved.unwrap_or(*unused), *unused);
     let evidence = once(Signal::VramByProcess, unused.0, Unit::Bytes, Reader::ProgramLog, words);
     let usual = normal(Comparison::Less, requested.0 as f64);
     draft.agree_by(2.0, sureness(*unused, requested), with_normal(evidence, usual));
@@ -90,7 +90,7 @@ fn sureness(unused: Bytes, requested: Bytes) -> f64 {
 
 fn by_state(state: &AllocatorState, unused: Bytes) -> Draft {
     let mut draft = about_program(&RULE, text::summary_state(unused)).severity(Severity::Warn);
-    let words = text::unused(unused, state.reserved.unwrap_or(unused));
+    let words = text::unused(state.reserved.unwrap_or(unused), unused);
     draft.agree_by(4.0, 0.85, once(Signal::VramByProcess, unused.0, Unit::Bytes, Reader::ProgramLog, words));
     let failures = state.failures.unwrap_or(0);
     draft.mention(once(

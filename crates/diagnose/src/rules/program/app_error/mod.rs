@@ -45,7 +45,12 @@ fn check(scene: &Scene, _: &Limits, findings: &mut Findings) {
         .iter()
         .filter_map(|line| Some(Suspect { line, judged: judged(line.fact.as_ref()?)? }))
         .collect();
-    if let Some(decisive) = decisive(&suspects) {
+    let Some(decisive) = decisive(&suspects) else {
+        return;
+    };
+    // What only speaks of others is nothing beside what is known of them.
+    let others_are_known = ended_by_machine(scene) || findings.answers().next().is_some();
+    if is_its_own_end(&decisive) || !others_are_known {
         findings.report(judge(scene, decisive, &suspects));
     }
 }

@@ -31,7 +31,7 @@ pub(super) fn check(scene: &Scene, findings: &mut Findings) {
     let needs = said(|versions| versions.1.as_ref());
     let summary = match (&supports, &needs) {
         _ if lines.is_empty() => text::summary_compat(),
-        (Some(supports), Some(needs)) => text::summary_said_both(supports.as_str(), needs.as_str()),
+        (Some(supports), Some(needs)) => text::summary_said_both(needs.as_str(), supports.as_str()),
         (Some(supports), None) => text::summary_said(supports.as_str()),
         _ => text::summary_said_only(),
     };

@@ -121,11 +121,11 @@ fn of_demand(scene: &Scene, group: &Group<'_>, limits: &Limits) -> Option<Draft>
     if !group.why.word().is_empty() {
         draft.agree(1.0, says(group));
     }
-    if is_much || would_serve {
-        draft.silent(0.8);
-    } else {
+    draft.silent(0.8);
+    if !is_much {
         let words = text::most_are_open(fit.number_suitable(), fit.number_closed());
-        draft.contradict(1.5, once(Signal::NodeState, fit.number_closed(), Unit::Count, reader, words));
+        let weight = if would_serve { 0.5 } else { 1.5 };
+        draft.contradict(weight, once(Signal::NodeState, fit.number_closed(), Unit::Count, reader, words));
     }
     closed.mention_reasons(&mut draft);
     words::advise(&closed, group.targets(), false, &mut draft);

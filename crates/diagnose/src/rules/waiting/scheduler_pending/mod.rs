@@ -18,6 +18,7 @@ use crate::evidence::once;
 use crate::facts::cluster::{Group, WaitingJobs, reader_of};
 use crate::findings::Findings;
 use crate::rule::{Needs, Rule, Span};
+use trouble::Misfit;
 pub(super) use trouble::{Trouble, apart};
 
 mod text {
@@ -133,8 +134,8 @@ impl Trouble<'_> {
                 if !group.why.word().is_empty() {
                     draft.mention(says(group));
                 }
-                // Nodes that the text does not show may have more.
-                draft.silent(0.6);
+                // Nodes that the text does not show may have more, and there may be more of them.
+                draft.silent(if matches!(misfit, Misfit::Nodes { .. }) { 2.0 } else { 0.6 });
             }
             Trouble::Beside(squeeze) => {
                 let free = squeeze.free();
@@ -147,6 +148,13 @@ impl Trouble<'_> {
                 let words = text::room(*nodes);
                 draft.agree(1.0, once(Signal::NodeResources, *nodes, Unit::Count, reader, words));
                 draft.silent(2.5);
+            }
+            Trouble::BeyondEveryNode { cards } => {
+                draft.agree(3.0, says(group));
+                let words = text::ending_others_does_not_help();
+                draft.mention(once(Signal::JobReason, "not helpful", Unit::Text, reader, words));
+                // One card is more than a node has only where none is offered at all.
+                draft.silent(if cards.is_some_and(|cards| cards > 1) { 1.0 } else { 3.0 });
             }
             Trouble::WantedNodes { nodes } => {
                 draft.agree(3.0, once(Signal::JobRequest, nodes.as_str(), Unit::Text, reader, text::wants(nodes.as_str())));

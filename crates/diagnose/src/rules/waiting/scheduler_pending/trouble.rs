@@ -5,7 +5,7 @@ use gpuwhy_model::reading::Reading;
 use gpuwhy_model::scene::{Job, QuotaHolder, QuotaReach, Scene};
 use gpuwhy_model::units::{Bytes, Seconds};
 
-use crate::facts::cluster::{Fit, Group, Reckoning, Room, fit, folded, reckoning};
+use crate::facts::cluster::{Fit, Group, Reckoning, Room, fit, folded, is_beyond_every_node, reckoning};
 
 /// What keeps a job from starting.
 #[derive(Debug, Clone, PartialEq)]
@@ -20,6 +20,8 @@ pub(in super::super) enum Trouble<'scene> {
     Beside(Squeeze),
     /// It would fit now on so many nodes, and others are before it.
     Place { nodes: u64 },
+    /// No node could hold it even if it were empty, by the word of the scheduler.
+    BeyondEveryNode { cards: Option<u64> },
     /// It asks for these nodes by name, and they are in use.
     WantedNodes { nodes: String },
 }
@@ -106,19 +108,38 @@ pub(in super::super) fn apart<'scene>(scene: &'scene Scene, group: &Group<'scene
 /// Returns what keeps a job of a group from starting, beside a full cluster; none where nothing does.
 fn trouble<'scene>(scene: &'scene Scene, group: &Group<'scene>, job: &'scene Job) -> Option<Trouble<'scene>> {
     match group.why.class {
-        WaitClass::Quota | WaitClass::TooLarge | WaitClass::TooSmall => {
-            Some(Trouble::Limit { reckoning: reckoning(scene, job, &group.why) })
-        }
-        WaitClass::Request if !group.is_refused => {
-            // The nodes may show what of the request it is.
+        WaitClass::Request | WaitClass::TooLarge if group.why.resource.is_none() || group.is_refused => {
+            // The nodes may show what of the request it is; a script says what was asked for.
+            let job = script_of(scene, job).unwrap_or(job);
             let misfit = misfit(scene, job, &fit(scene, job));
-            Some(misfit.map_or(Trouble::Reason(WaitClass::Request), Trouble::NeverFits))
+            Some(misfit.map_or_else(|| by_reason(scene, job, group), Trouble::NeverFits))
         }
+        WaitClass::Quota | WaitClass::TooLarge | WaitClass::TooSmall => Some(by_reason(scene, job, group)),
         WaitClass::Capacity | WaitClass::Turn | WaitClass::Unknown => of_demand(scene, job, group),
         WaitClass::Nodes => wanted_nodes(job, &fit(scene, job)),
         WaitClass::Ended => None,
         class => Some(Trouble::Reason(class)),
     }
+}
+
+/// Returns what the scheduler's reason says: a limit, or all there is to say.
+fn by_reason<'scene>(scene: &Scene, job: &Job, group: &Group<'_>) -> Trouble<'scene> {
+    match group.why.class {
+        WaitClass::Quota | WaitClass::TooLarge | WaitClass::TooSmall => {
+            Trouble::Limit { reckoning: reckoning(scene, job, &group.why) }
+        }
+        class => Trouble::Reason(class),
+    }
+}
+
+/// Returns the script of a job that says nothing of its request itself, where there is just one.
+fn script_of<'scene>(scene: &'scene Scene, job: &Job) -> Option<&'scene Job> {
+    let is_script = |other: &&Job| {
+        other.id.is_empty() && !other.phase.is_known() && other.scheduler == job.scheduler && !other.asked.is_unknown()
+    };
+    let mut scripts = scene.jobs.iter().filter(is_script);
+    let only = scripts.next()?;
+    (job.asked.is_unknown() && scripts.next().is_none()).then_some(only)
 }
 
 /// Returns what is wrong with a job that is told to wait for room or its turn.
@@ -132,6 +153,9 @@ fn of_demand<'scene>(scene: &'scene Scene, job: &'scene Job, group: &Group<'scen
     }
     if let Some(trouble) = wanted_nodes(job, &fit) {
         return Some(trouble);
+    }
+    if is_beyond_every_node(job) {
+        return Some(Trouble::BeyondEveryNode { cards: job.asked.cards.known().copied() });
     }
     if fit.has_room() {
         let nodes = fit.open_with(Room::Free);

@@ -30,6 +30,7 @@ fn clause(group: &Group<'_>, trouble: &Trouble<'_>) -> Text {
         Trouble::NeverFits(misfit) => self::misfit(misfit),
         Trouble::Beside(squeeze) => self::squeeze(squeeze),
         Trouble::Place { .. } => text::why_place(),
+        Trouble::BeyondEveryNode { .. } => text::why_beyond_every_node(),
         Trouble::WantedNodes { nodes } => text::why_wanted_nodes(nodes.as_str()),
     }
 }
@@ -184,6 +185,7 @@ pub(super) fn advise(scene: &Scene, group: &Group<'_>, trouble: &Trouble<'_>, dr
             step(Action::WaitTurn, text::fix_wait());
         }
         Trouble::WantedNodes { .. } => step(Action::ChangeRequest, text::fix_any_node()),
+        Trouble::BeyondEveryNode { .. } => step(Action::LookAgain, text::fix_beyond_every_node()),
         Trouble::Reason(class) => advise_on_class(*class, is_slurm, &mut step),
     }
 }

@@ -99,6 +99,20 @@ fn chosen_columns_are_read_by_their_names() {
 }
 
 #[test]
+fn a_command_names_the_columns_of_rows_without_their_head() {
+    let scene = read(
+        Format::Ps,
+        "$ ps axo pid,ppid,stat,wchan:30,etimes,time,cmd | grep ' D'\n   4242       1 D    os_acquire_rwlock_write             3600 00:00:01 nvidia-smi -q\n   4243       1 D    nvidia_ioctl             3000 00:00:00 nvidia-smi",
+    );
+    let stuck = process(&scene, 4242);
+    assert_eq!((stuck.parent, stuck.state.known()), (Pid(1), Some(&ProcessState::Blocked)));
+    assert_eq!(stuck.wait_channels[0].name, "os_acquire_rwlock_write");
+    assert_eq!((stuck.age.clone(), scene.processes.len()), (Reading::Known(Seconds(3600.0)), 2));
+    let other = understand("$ ps -eo pid,cmd | wc -l\n812");
+    assert!(other.pieces.is_empty());
+}
+
+#[test]
 fn the_first_numbers_tell_a_machine_from_a_container() {
     let namespace = |rows: &str| {
         let scene = read(Format::Ps, &format!("    PID TTY          TIME CMD\n{rows}"));

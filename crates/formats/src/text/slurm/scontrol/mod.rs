@@ -4,7 +4,7 @@
 mod keys;
 
 use gpuwhy_model::reading::Reading;
-use gpuwhy_model::scene::{QuotaHolder, Reservation, Scheduler};
+use gpuwhy_model::scene::{Job, QuotaHolder, Reservation, Scheduler};
 
 use super::field::Field;
 use super::gathered::Gathered;
@@ -19,7 +19,7 @@ use keys::{Kind, field};
 const LENGTH_MAX: usize = 64 << 10;
 
 /// Reads blocks of values, if one begins with the first of these lines, or if it is the middle of one.
-pub(in crate::text) fn read(lines: &[Line<'_>], _: &Context<'_>) -> Option<Block> {
+pub(in crate::text) fn read(lines: &[Line<'_>], context: &Context<'_>) -> Option<Block> {
     let first = lines.first()?.text.as_ref();
     let mut kind = start(first).or_else(|| middle(first))?;
     let mut gathered = Gathered::default();
@@ -31,7 +31,7 @@ pub(in crate::text) fn read(lines: &[Line<'_>], _: &Context<'_>) -> Option<Block
             continue;
         }
         if let Some(next) = start(text) {
-            add(kind, &std::mem::take(&mut record), &mut gathered);
+            add(kind, &std::mem::take(&mut record), context, &mut gathered);
             kind = next;
         } else if !goes_on(text, kind) {
             break;
@@ -39,7 +39,7 @@ pub(in crate::text) fn read(lines: &[Line<'_>], _: &Context<'_>) -> Option<Block
         take_values(text, kind, &mut record);
         taken = place + 1;
     }
-    add(kind, &record, &mut gathered);
+    add(kind, &record, context, &mut gathered);
     (taken > 0).then(|| Block { lines: taken, scene: gathered.scene(Format::Scontrol), remarks: Vec::new() })
 }
 
@@ -64,7 +64,7 @@ fn middle(text: &str) -> Option<Kind> {
     let has = |part: &str| text.contains(part);
     if text.len() > LENGTH_MAX || !text.contains('=') {
         None
-    } else if text.starts_with("JobState=") || has("UserId=") && has("GroupId=") {
+    } else if text.starts_with("JobState=") || has("UserId=") && has("GroupId=") || is_of_job(text) {
         Some(Kind::Job)
     } else if text.starts_with("State=") && has("ThreadsPerCore=")
         || text.starts_with("CPUAlloc=") && has("CPUTot=")
@@ -75,6 +75,14 @@ fn middle(text: &str) -> Option<Kind> {
     } else {
         None
     }
+}
+
+/// Returns whether a line has values that only a job has: people pick out single lines.
+fn is_of_job(text: &str) -> bool {
+    const OF_JOB: &[&str] = &["ReqTRES=", "NumNodes=", "NumTasks=", "ReqNodeList=", "MinMemoryNode=", "MinMemoryCPU=", "TresPerNode=", "TresPerJob="];
+    let begins_so = OF_JOB.iter().any(|key| text.starts_with(key));
+    let value = text.split_once('=').map_or("", |(_, value)| value);
+    begins_so && !value.trim().is_empty() || text.starts_with("RunTime=") && text.contains("TimeLimit=")
 }
 
 fn tres_value(text: &str) -> bool {
@@ -135,19 +143,32 @@ fn push(kind: Kind, pair: Option<(&str, String)>, record: &mut Record) {
     }
 }
 
-fn add(kind: Kind, record: &Record, gathered: &mut Gathered) {
+/// Returns what the command asked to be shown: `scontrol show job 8841 | grep TRES`.
+fn asked_for<'text>(context: &Context<'text>, what: &[&str]) -> Option<&'text str> {
+    let mut words = context.command?.split(|sign: char| sign.is_whitespace() || "=|;".contains(sign));
+    words.find(|word| what.iter().any(|name| word.eq_ignore_ascii_case(name)))?;
+    words.find(|word| !word.is_empty())
+}
+
+fn add(kind: Kind, record: &Record, context: &Context<'_>, gathered: &mut Gathered) {
     if *record == Record::default() {
         return;
     }
     match kind {
         Kind::Job => match job::job(record) {
             Some(job) => gathered.push_job(job),
-            None => gathered.push_job(job::nameless(record)),
+            None => {
+                let id = asked_for(context, &["job", "jobid", "jobs"]).filter(|id| job::is_id(id)).unwrap_or_default();
+                gathered.push_job(Job { id: id.to_owned(), ..job::nameless(record) });
+            }
         },
         Kind::Node => {
             let mut record = record.clone();
             if record.get(Field::NodeName).is_none() {
-                record.push(Field::NodeCount, "1");
+                match asked_for(context, &["node", "nodes"]).filter(|name| hostlist::is_list(name)) {
+                    Some(name) => record.put_first(Field::NodeName, name),
+                    None => record.push(Field::NodeCount, "1"),
+                }
             }
             gathered.nodes.add(&record);
         }

@@ -169,6 +169,8 @@ fn kind(fields: &[Field], titles: &[&str], is_made_by_hand: bool, is_by_blanks: 
     let is_of_nodes = has(Field::Partition) && has(Field::Avail)
         || has_nodes && has(Field::State) && (!is_by_blanks || has_any(&[Field::Partition, Field::NodeCount, Field::Gres]) || titles.len() == 2)
         || has_nodes && has_any(&[Field::Reason, Field::Gres, Field::GresUsed, Field::CpusByUse])
-        || has(Field::Partition) && has_any(&[Field::NodesByUse, Field::State]) && has_any(&[Field::NodeCount, Field::NodesByUse]);
+        || has(Field::Partition)
+            && has_any(&[Field::NodeCount, Field::NodesByUse])
+            && has_any(&[Field::NodesByUse, Field::State, Field::Gres, Field::Cpus, Field::CpusByUse, Field::MemoryPerNode]);
     is_of_nodes.then_some(Kind::Nodes)
 }
