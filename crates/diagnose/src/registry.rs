@@ -4,7 +4,8 @@ use gpuwhy_model::cause::Cause;
 
 use crate::rule::Rule;
 use crate::rules::{
-    answers, communication, compute, container, hardware, heat, link, memory, program, software, starvation, waiting,
+    answers, communication, compute, container, hardware, heat, link, memory, program, software, starvation,
+    waiting,
 };
 
 /// Every rule, in the order in which they run.

@@ -46,7 +46,11 @@ fn a_cut_text_is_never_sure_of_hardware() {
         for length in (0..text.len()).step_by(37).filter(|length| text.is_char_boundary(*length)) {
             let cut = answer(&text[..length]);
             for hardware in ["ecc-uncorrectable", "nvlink-fault", "gpu-lost", "xid-hw-fault"] {
-                assert!(!cut.starts_with(hardware) || whole.starts_with(hardware), "{cut}: {}", &text[..length]);
+                assert!(
+                    !cut.starts_with(hardware) || whole.starts_with(hardware),
+                    "{cut}: {}",
+                    &text[..length]
+                );
             }
         }
     }

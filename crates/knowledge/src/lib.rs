@@ -30,7 +30,9 @@ pub use architecture::{ArchitectureFact, architecture, architectures};
 pub use card::{CardFact, card, cards};
 pub use clock_reason::{ClockReasonFact, clock_reason, clock_reasons};
 pub use cuda_driver::{CudaDriverFact, cuda_drivers, is_enough, oldest_driver_for};
-pub use cuda_error::{CudaErrorClass, CudaErrorFact, cuda_error, cuda_error_in_words, cuda_error_named, cuda_errors};
+pub use cuda_error::{
+    CudaErrorClass, CudaErrorFact, cuda_error, cuda_error_in_words, cuda_error_named, cuda_errors,
+};
 pub use kubernetes_reason::kubernetes_reason;
 pub use library::{CudaRuntime, GreedyFramework, cuda_driver, cuda_runtime, greedy_framework};
 pub use link::{LinkFact, links, nvlink_bandwidth, pcie_bandwidth, pcie_replays_per_minute};
@@ -46,7 +48,7 @@ pub use source::source;
 pub use stack_frame::{FrameKind, frame_kind};
 pub use wait_channel::{Wait, wait};
 pub use wait_reason::{
-    LimitReach, LimitedResource, Measure, WaitClass, WaitFact, slurm_reason, slurm_reason_begun, slurm_reason_word,
-    slurm_sentence,
+    LimitReach, LimitedResource, Measure, WaitClass, WaitFact, slurm_reason, slurm_reason_begun,
+    slurm_reason_word, slurm_sentence,
 };
 pub use xid::{FirstAction, Severity, XidFact, xid, xids};

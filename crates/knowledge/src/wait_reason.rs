@@ -191,7 +191,10 @@ pub fn slurm_reason_begun(text: &str) -> Option<&'static str> {
     if begun.len() < SIGNS_MIN {
         return None;
     }
-    let words = slurm_words().iter().filter(|(comparable, _)| comparable.starts_with(&begun)).map(|(_, (word, _))| word);
+    let words = slurm_words()
+        .iter()
+        .filter(|(comparable, _)| comparable.starts_with(&begun))
+        .map(|(_, (word, _))| word);
     let sentences = slurm_sentences().iter().map(|(words, _)| words);
     let mut found = words.chain(sentences.filter(|words| comparable(words).starts_with(&begun)));
     let only = found.next()?;
@@ -277,7 +280,8 @@ const RESOURCES: &[(&str, LimitedResource)] = &[
 #[cfg(test)]
 mod tests {
     use super::{
-        LimitReach, LimitedResource, Measure, WaitClass, slurm_reason, slurm_reason_word, slurm_sentences, slurm_words,
+        LimitReach, LimitedResource, Measure, WaitClass, slurm_reason, slurm_reason_word, slurm_sentences,
+        slurm_words,
     };
     use crate::source;
 
@@ -322,13 +326,18 @@ mod tests {
         let class = |text: &str| slurm_reason(text).map(|fact| fact.class);
         assert_eq!(class("launch_failed_requeued_held"), Some(WaitClass::Failure));
         assert_eq!(
-            class("Nodes required for job are DOWN, DRAINED or reserved for jobs in higher priority partitions"),
+            class(
+                "Nodes required for job are DOWN, DRAINED or reserved for jobs in higher priority partitions"
+            ),
             Some(WaitClass::Nodes)
         );
         assert_eq!(
             class("Batch job submission failed: Requested node configuration is not available"),
             Some(WaitClass::Request)
         );
-        assert_eq!(class("Job's QOS not permitted to use this partition (gpu allows a not b)"), Some(WaitClass::Policy));
+        assert_eq!(
+            class("Job's QOS not permitted to use this partition (gpu allows a not b)"),
+            Some(WaitClass::Policy)
+        );
     }
 }

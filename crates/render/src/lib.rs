@@ -21,8 +21,8 @@ pub use json::{json_text, report};
 pub use safe::safe;
 pub use table::table;
 pub use terminal::{Layout, explanation, text};
-pub use ticket::{html, markdown};
 pub use texts::{TEXTS, input, message};
+pub use ticket::{html, markdown};
 pub use words::Words;
 
 /// Generated from `text/*.toml`.

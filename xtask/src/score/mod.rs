@@ -75,7 +75,8 @@ fn ask(workspace: &Workspace, case: &Case) -> Result<Report> {
 
 /// Runs a command to its end, or ends it when it takes too long; returns its output.
 fn output_of(command: &mut std::process::Command) -> Result<Vec<u8>> {
-    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().context("cannot start gpuwhy")?;
+    let mut child =
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().context("cannot start gpuwhy")?;
     let mut pipe = child.stdout.take().context("no output")?;
     let mut errors = child.stderr.take().context("no errors")?;
     let output = std::thread::spawn(move || {

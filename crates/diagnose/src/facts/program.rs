@@ -55,8 +55,7 @@ pub(crate) fn ended_by_machine(scene: &Scene) -> bool {
 
 /// Begins a finding about what a program said.
 pub(crate) fn about_program(rule: &'static Rule, summary: Text) -> Draft {
-    let subject =
-        Subject { kind: SubjectKind::Program, id: "program".to_owned(), name: String::new() };
+    let subject = Subject { kind: SubjectKind::Program, id: "program".to_owned(), name: String::new() };
     let mut draft = Draft::new(rule, subject, format!("program {}", rule.cause), Vec::new(), summary);
     draft.finding.impact = Impact { blocked: 1, ..Impact::default() };
     // What was said stays so, however short the look.

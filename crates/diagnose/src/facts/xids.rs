@@ -81,7 +81,8 @@ pub(crate) fn of_card<'scene>(scene: &'scene Scene, card: &Card, limits: &Limits
 fn in_log<'scene>(scene: &'scene Scene, card: &Card) -> impl Iterator<Item = Report<'scene>> {
     let wanted = card.pci_address.known().map(|address| slot(address));
     kernel_log::lines(scene).iter().filter_map(move |line| {
-        let Some(KernelFact::Xid { pci_address, number, pid, name, caused_by, is_fatal, .. }) = &line.fact else {
+        let Some(KernelFact::Xid { pci_address, number, pid, name, caused_by, is_fatal, .. }) = &line.fact
+        else {
             return None;
         };
         let is_of_card = wanted.as_ref().is_some_and(|wanted| slot(pci_address) == *wanted);

@@ -5,8 +5,7 @@
 use super::{
     TextFormat, card_tools, container, host, kernel_log, kubernetes, load_test, nvidia_bug_report,
     nvidia_smi, nvidia_smi_csv, nvidia_smi_list, nvidia_smi_mig, nvidia_smi_monitor, nvidia_smi_nvlink,
-    nvidia_smi_query, nvidia_smi_topology, nvidia_smi_version, profiles, program, prometheus, slurm,
-    stacks,
+    nvidia_smi_query, nvidia_smi_topology, nvidia_smi_version, profiles, program, prometheus, slurm, stacks,
 };
 use crate::{Format, nvidia_smi_xml, trace};
 

@@ -20,7 +20,10 @@ JobID           JobName  Partition    Account  AllocCPUS      State ExitCode
     let jobs_of_table = jobs(text, Format::Sacct);
     assert_eq!(jobs_of_table.len(), 2);
     assert_eq!(jobs_of_table[0].phase, Reading::Known(JobPhase::OutOfMemory));
-    assert_eq!((known(&jobs_of_table[0].name).as_deref(), known(&jobs_of_table[0].asked.cpus)), (Some("train_a"), Some(Cores(16.0))));
+    assert_eq!(
+        (known(&jobs_of_table[0].name).as_deref(), known(&jobs_of_table[0].asked.cpus)),
+        (Some("train_a"), Some(Cores(16.0)))
+    );
     assert_eq!(jobs_of_table[1].phase, Reading::Known(JobPhase::Cancelled));
     let rows = text.lines().skip(2).collect::<Vec<_>>().join("\n");
     assert_eq!(jobs(&rows, Format::Sacct), jobs_of_table, "without its head");
@@ -38,7 +41,10 @@ JobID|User|State|ReqTRES|AllocTRES|Elapsed|TotalCPU|ReqMem|MaxRSS|NodeList|TRESU
     let job = &jobs[0];
     assert_eq!((known(&job.given.cards), known(&job.given.memory)), (Some(2), Some(Bytes(64 << 30))));
     assert_eq!(job.usage.cpu_share, Reading::Known(Share(0.5)));
-    assert_eq!((&job.usage.gpu_busy, known(&job.usage.memory)), (&Reading::Known(Percent(46.0)), Some(Bytes(67_000_000 << 10))));
+    assert_eq!(
+        (&job.usage.gpu_busy, known(&job.usage.memory)),
+        (&Reading::Known(Percent(46.0)), Some(Bytes(67_000_000 << 10)))
+    );
     assert!(known(&job.usage.memory_share).unwrap().0 > 0.99);
 }
 
@@ -72,9 +78,18 @@ GPU VRAM Utilized: 20480 MB
     let jobs = jobs(text, Format::JobEfficiency);
     let job = &jobs[0];
     assert_eq!((job.id.as_str(), known(&job.phase)), ("5822001", Some(JobPhase::Completed)));
-    assert_eq!((known(&job.given.cards), known(&job.given.cpus), known(&job.given.memory)), (Some(2), Some(Cores(16.0)), Some(Bytes(64 << 30))));
-    assert_eq!((&job.usage.gpu_busy, &job.usage.cpu_share), (&Reading::Known(Percent(31.0)), &Reading::Known(Share(0.2))));
-    assert_eq!((known(&job.usage.gpu_memory), known(&job.usage.memory)), (Some(Bytes(20 << 30)), Some(Bytes(25 << 29))));
+    assert_eq!(
+        (known(&job.given.cards), known(&job.given.cpus), known(&job.given.memory)),
+        (Some(2), Some(Cores(16.0)), Some(Bytes(64 << 30)))
+    );
+    assert_eq!(
+        (&job.usage.gpu_busy, &job.usage.cpu_share),
+        (&Reading::Known(Percent(31.0)), &Reading::Known(Share(0.2)))
+    );
+    assert_eq!(
+        (known(&job.usage.gpu_memory), known(&job.usage.memory)),
+        (Some(Bytes(20 << 30)), Some(Bytes(25 << 29)))
+    );
     assert_eq!(job.elapsed, Reading::Known(Seconds(3600.0)));
 }
 
@@ -114,14 +129,23 @@ fn a_summary_with_bars_is_read() {
     let job = &jobs[0];
     assert_eq!((known(&job.account).as_deref(), job.queues.join(",")), (Some("physics"), "gpu".to_owned()));
     assert_eq!((known(&job.given.cpus), known(&job.given.cards)), (Some(Cores(48.0)), Some(8)));
-    assert_eq!((&job.usage.gpu_busy, &job.usage.cpu_share, &job.usage.memory_share), (&Reading::Known(Percent(33.0)), &Reading::Known(Share(0.14)), &Reading::Known(Share(0.6))));
+    assert_eq!(
+        (&job.usage.gpu_busy, &job.usage.cpu_share, &job.usage.memory_share),
+        (&Reading::Known(Percent(33.0)), &Reading::Known(Share(0.14)), &Reading::Known(Share(0.6)))
+    );
     assert_eq!(job.usage.gpu_memory_share, Reading::Known(Share(0.74)));
 }
 
 #[test]
 fn a_list_of_what_was_used_stands_alone() {
-    let jobs = jobs("cpu=00:08:24,energy=95240,gres/gpumem=15114M,gres/gpuutil=10,mem=2207116K,pages=3|\n", Format::Sacct);
-    assert_eq!((&jobs[0].usage.gpu_busy, known(&jobs[0].usage.memory)), (&Reading::Known(Percent(10.0)), Some(Bytes(2_207_116 << 10))));
+    let jobs = jobs(
+        "cpu=00:08:24,energy=95240,gres/gpumem=15114M,gres/gpuutil=10,mem=2207116K,pages=3|\n",
+        Format::Sacct,
+    );
+    assert_eq!(
+        (&jobs[0].usage.gpu_busy, known(&jobs[0].usage.memory)),
+        (&Reading::Known(Percent(10.0)), Some(Bytes(2_207_116 << 10)))
+    );
 }
 
 #[test]

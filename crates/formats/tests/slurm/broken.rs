@@ -74,7 +74,10 @@ proptest! {
 fn no_list_or_row_takes_long() {
     let wide = format!("JOBID NAME USER ST\n{}\n", "1 x ".repeat(60));
     let _ = understand(&wide);
-    let long = format!("PARTITION AVAIL TIMELIMIT NODES STATE NODELIST\n{}", "gpu up 1:00 1 idle n[0-9999][0-9999]\n".repeat(300));
+    let long = format!(
+        "PARTITION AVAIL TIMELIMIT NODES STATE NODELIST\n{}",
+        "gpu up 1:00 1 idle n[0-9999][0-9999]\n".repeat(300)
+    );
     let scene = &understand(&long).pieces[0].scene;
     assert!(scene.cluster.len() <= 65_536);
 }

@@ -24,12 +24,18 @@ debug        up      30:00      0    n/a
     assert_eq!(conditions("g03"), [NodeCondition::Planned]);
     assert_eq!(conditions("g04"), [NodeCondition::Drained, NodeCondition::NotResponding]);
     assert_eq!(node(&scene, "g02").queues, ["gpu"]);
-    assert_eq!((node(&scene, "g05").takes_jobs(), node(&scene, "g04").takes_jobs()), (Some(true), Some(false)));
+    assert_eq!(
+        (node(&scene, "g05").takes_jobs(), node(&scene, "g04").takes_jobs()),
+        (Some(true), Some(false))
+    );
     let open: Vec<(&str, Option<bool>)> =
         scene.queues.iter().map(|queue| (queue.name.as_str(), known(&queue.is_open))).collect();
     assert_eq!(open, [("debug", Some(true)), ("gpu", Some(true)), ("long", Some(false))]);
     let limit = scene.quotas.iter().find(|quota| quota.name == "gpu").unwrap();
-    assert_eq!((limit.holder, limit.reach, &limit.most.time), (QuotaHolder::Queue, QuotaReach::Job, &Reading::Known(Seconds(172_800.0))));
+    assert_eq!(
+        (limit.holder, limit.reach, &limit.most.time),
+        (QuotaHolder::Queue, QuotaReach::Job, &Reading::Known(Seconds(172_800.0)))
+    );
     let rows = text.split_once('\n').unwrap().1;
     assert_eq!(one(rows, Format::Sinfo).cluster, scene.cluster, "without its head");
 }
@@ -47,8 +53,14 @@ g02            1      long    draining 64     2:32:1 515000        0      1   a1
     assert_eq!(scene.cluster.len(), 2);
     let draining = node(&scene, "g02");
     assert_eq!(known(&draining.reason).as_deref(), Some("Kill task failed"));
-    assert_eq!((draining.queues.join(","), draining.features.join(",")), ("gpu,long".to_owned(), "a100,ib".to_owned()));
-    assert_eq!((draining.activity.clone(), &draining.has.memory), (Reading::Known(NodeActivity::Mixed), &Reading::Known(Bytes(515_000 << 20))));
+    assert_eq!(
+        (draining.queues.join(","), draining.features.join(",")),
+        ("gpu,long".to_owned(), "a100,ib".to_owned())
+    );
+    assert_eq!(
+        (draining.activity.clone(), &draining.has.memory),
+        (Reading::Known(NodeActivity::Mixed), &Reading::Known(Bytes(515_000 << 20)))
+    );
     assert_eq!(known(&node(&scene, "g01").reason), None);
 }
 
@@ -62,11 +74,17 @@ Not responding       root      2026-11-29T01:00:00 g09
     let scene = one(text, Format::Sinfo);
     let found = node(&scene, "g08");
     assert_eq!(known(&found.reason).as_deref(), Some("gres/gpu count repor"));
-    assert_eq!((known(&found.reason_by).as_deref(), known(&found.reason_at).as_deref()), (Some("slurm"), Some("2026-11-28T03:11:09")));
+    assert_eq!(
+        (known(&found.reason_by).as_deref(), known(&found.reason_at).as_deref()),
+        (Some("slurm"), Some("2026-11-28T03:11:09"))
+    );
     assert_eq!(found.takes_jobs(), None, "a reason alone is no state");
     let summary = "PARTITION AVAIL  TIMELIMIT   NODES(A/I/O/T) NODELIST\ngpu*         up 2-00:00:00         10/2/4/16 g[01-16]\n";
     let scene = one(summary, Format::Sinfo);
-    assert_eq!(scene.queues[0].node_counts, Reading::Known(NodeCounts { allocated: 10, idle: 2, other: 4, total: 16 }));
+    assert_eq!(
+        scene.queues[0].node_counts,
+        Reading::Known(NodeCounts { allocated: 10, idle: 2, other: 4, total: 16 })
+    );
     assert_eq!(scene.queues[0].nodes.len(), 16);
 }
 
@@ -81,7 +99,10 @@ c01|cpu|allocated|(null)|(null)|64/0/0/64|none
     let scene = one(text, Format::Sinfo);
     let mixed = node(&scene, "g01");
     assert_eq!((known(&mixed.has.cards), known(&mixed.given.cards)), (Some(8), Some(5)));
-    assert_eq!((mixed.has.card_kinds.get("a100"), &mixed.given.cpus), (Some(&8), &Reading::Known(Cores(60.0))));
+    assert_eq!(
+        (mixed.has.card_kinds.get("a100"), &mixed.given.cpus),
+        (Some(&8), &Reading::Known(Cores(60.0)))
+    );
     assert_eq!(known(&node(&scene, "g02").given.cards), Some(0));
     assert_eq!(known(&node(&scene, "c01").has.cards), Some(0));
     let bare = "gpu-1.example.org   gpu:t4:8(S:0-7)   gpu:t4:4(IDX:0-3)   mixed\ngpu-2.example.org   gpu:t4:8(S:0-7)   gpu:t4:0(IDX:N/A)   drained\n";
@@ -94,7 +115,10 @@ c01|cpu|allocated|(null)|(null)|64/0/0/64|none
 fn nodes_without_names_are_counted() {
     let text = "PARTITION NODES CPUS GRES\ngpu* 12 128 gpu:h100:8\ncpu 40 96 (null)\n";
     let scene = one(text, Format::Sinfo);
-    assert_eq!((scene.cluster[0].number(), known(&scene.cluster[0].has.cards), scene.cluster[0].queues.join(",")), (12, Some(8), "gpu".to_owned()));
+    assert_eq!(
+        (scene.cluster[0].number(), known(&scene.cluster[0].has.cards), scene.cluster[0].queues.join(",")),
+        (12, Some(8), "gpu".to_owned())
+    );
     assert_eq!((scene.cluster[1].number(), known(&scene.cluster[1].has.cards)), (40, Some(0)));
 }
 
@@ -123,9 +147,18 @@ NodeName=g12 Arch=x86_64
 ";
     let scene = one(text, Format::Scontrol);
     let closed = node(&scene, "g11");
-    assert_eq!((closed.activity.clone(), closed.takes_jobs()), (Reading::Known(NodeActivity::Idle), Some(false)));
-    assert_eq!(known(&closed.reason).as_deref(), Some("gres/gpu count reported lower than configured (7 < 8)"));
-    assert_eq!((known(&closed.reason_by).as_deref(), known(&closed.has.cards), known(&closed.given.cards)), (Some("slurm"), Some(8), Some(0)));
+    assert_eq!(
+        (closed.activity.clone(), closed.takes_jobs()),
+        (Reading::Known(NodeActivity::Idle), Some(false))
+    );
+    assert_eq!(
+        known(&closed.reason).as_deref(),
+        Some("gres/gpu count reported lower than configured (7 < 8)")
+    );
+    assert_eq!(
+        (known(&closed.reason_by).as_deref(), known(&closed.has.cards), known(&closed.given.cards)),
+        (Some("slurm"), Some(8), Some(0))
+    );
     assert_eq!(closed.queues, ["gpu", "long"]);
     let mixed = node(&scene, "g12");
     assert_eq!((known(&mixed.given.cards), &mixed.given.cpus), (Some(3), &Reading::Known(Cores(60.0))));
@@ -146,17 +179,29 @@ PartitionName=gpu
 ";
     let scene = one(text, Format::Scontrol);
     let queue = &scene.queues[0];
-    assert_eq!((known(&queue.is_open), known(&queue.exclusive), known(&queue.has.cards)), (Some(false), Some(true), Some(32)));
+    assert_eq!(
+        (known(&queue.is_open), known(&queue.exclusive), known(&queue.has.cards)),
+        (Some(false), Some(true), Some(32))
+    );
     assert_eq!((queue.accounts.join(","), queue.nodes.len()), ("vision,nlp".to_owned(), 4));
-    assert_eq!((known(&scene.quotas[0].most.nodes), known(&scene.quotas[0].most.time)), (Some(4), Some(Seconds(172_800.0))));
+    assert_eq!(
+        (known(&scene.quotas[0].most.nodes), known(&scene.quotas[0].most.time)),
+        (Some(4), Some(Seconds(172_800.0)))
+    );
     let reservation = "ReservationName=fix StartTime=2026-12-01T06:00:00 EndTime=2026-12-01T18:00:00 Duration=12:00:00\n   Nodes=g[01-02] NodeCnt=2 CoreCnt=128 Features=(null) PartitionName=(null) Flags=MAINT,SPEC_NODES\n   Users=root Groups=(null) Accounts=(null) Licenses=(null) State=INACTIVE\n";
     let scene = one(reservation, Format::Scontrol);
-    assert_eq!((scene.reservations[0].is_maintenance, known(&scene.reservations[0].is_active)), (true, Some(false)));
+    assert_eq!(
+        (scene.reservations[0].is_maintenance, known(&scene.reservations[0].is_active)),
+        (true, Some(false))
+    );
     assert_eq!(scene.reservations[0].nodes, ["g01", "g02"]);
     let uses = "QOS=gpu(5)\n    UsageRaw=0.000000\n    GrpJobs=N(3) GrpSubmitJobs=N(7) GrpWall=N(0.00)\n    GrpTRES=cpu=N(96),mem=N(1000),node=N(3),gres/gpu=16(16)\n    MaxTRESPJ=\n";
     let scene = one(uses, Format::Scontrol);
     let group = scene.quotas.iter().find(|quota| quota.reach == QuotaReach::Group).unwrap();
-    assert_eq!((group.name.as_str(), known(&group.most.cards), known(&group.used.cards)), ("gpu", Some(16), Some(16)));
+    assert_eq!(
+        (group.name.as_str(), known(&group.most.cards), known(&group.used.cards)),
+        ("gpu", Some(16), Some(16))
+    );
 }
 
 #[test]
@@ -167,12 +212,25 @@ normal|0|||||||||
 big|10|cpu=512,gres/gpu=64|||1-00:00:00|gres/gpu=8|4|20||gres/gpu=2
 ";
     let scene = one(text, Format::Sacctmgr);
-    let of = |reach: QuotaReach| scene.quotas.iter().find(|quota| quota.name == "big" && quota.reach == reach).unwrap();
+    let of = |reach: QuotaReach| {
+        scene.quotas.iter().find(|quota| quota.name == "big" && quota.reach == reach).unwrap()
+    };
     assert!(scene.quotas.iter().all(|quota| quota.name == "big"));
     assert_eq!(known(&of(QuotaReach::Group).most.cards), Some(64));
-    assert_eq!((known(&of(QuotaReach::User).most.cards), known(&of(QuotaReach::User).most.jobs), known(&of(QuotaReach::User).submitted_most)), (Some(8), Some(4), Some(20)));
-    assert_eq!((known(&of(QuotaReach::Job).most.time), known(&of(QuotaReach::JobAtLeast).most.cards)), (Some(Seconds(86_400.0)), Some(2)));
-    let shares = "Account|User|RawShares|NormShares|RawUsage|EffectvUsage|FairShare\nvision|mia|1|0.1|99|0.9|0.02\n";
+    assert_eq!(
+        (
+            known(&of(QuotaReach::User).most.cards),
+            known(&of(QuotaReach::User).most.jobs),
+            known(&of(QuotaReach::User).submitted_most)
+        ),
+        (Some(8), Some(4), Some(20))
+    );
+    assert_eq!(
+        (known(&of(QuotaReach::Job).most.time), known(&of(QuotaReach::JobAtLeast).most.cards)),
+        (Some(Seconds(86_400.0)), Some(2))
+    );
+    let shares =
+        "Account|User|RawShares|NormShares|RawUsage|EffectvUsage|FairShare\nvision|mia|1|0.1|99|0.9|0.02\n";
     let scene = one(shares, Format::Sshare);
     assert_eq!((scene.quotas[0].user.as_str(), known(&scene.quotas[0].fair_share)), ("mia", Some(0.02)));
 }
@@ -207,6 +265,12 @@ Backfilling stats
 \tLast cycle: 61000000
 ";
     let state = one(text, Format::Sdiag).scheduler;
-    assert_eq!((known(&state.waiting), known(&state.running), known(&state.unsent)), (Some(412), Some(90), Some(41)));
-    assert_eq!((state.cycle, state.backfill_cycle), (Reading::Known(Seconds(2.4)), Reading::Known(Seconds(61.0))));
+    assert_eq!(
+        (known(&state.waiting), known(&state.running), known(&state.unsent)),
+        (Some(412), Some(90), Some(41))
+    );
+    assert_eq!(
+        (state.cycle, state.backfill_cycle),
+        (Reading::Known(Seconds(2.4)), Reading::Known(Seconds(61.0)))
+    );
 }

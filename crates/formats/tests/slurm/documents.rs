@@ -59,8 +59,14 @@ const NEW: &str = r#"{
 fn plain_numbers_and_words() {
     let jobs = jobs(OLD, Format::SlurmJson);
     let job = &jobs[0];
-    assert_eq!((job.id.as_str(), known(&job.phase), job.reasons[0].word.as_str()), ("9001", Some(JobPhase::Waiting), "QOSMaxGRESPerUser"));
-    assert_eq!((known(&job.asked.cards), known(&job.asked_per_node.memory)), (Some(4), Some(Bytes(64_000 << 20))));
+    assert_eq!(
+        (job.id.as_str(), known(&job.phase), job.reasons[0].word.as_str()),
+        ("9001", Some(JobPhase::Waiting), "QOSMaxGRESPerUser")
+    );
+    assert_eq!(
+        (known(&job.asked.cards), known(&job.asked_per_node.memory)),
+        (Some(4), Some(Bytes(64_000 << 20)))
+    );
     assert_eq!((&job.asked.time, job.wanted_nodes.len()), (&Reading::Known(Seconds(86_400.0)), 2));
 }
 
@@ -83,7 +89,10 @@ fn what_is_whole_of_a_cut_document_counts() {
     assert!(!understood.pieces[0].remarks.is_empty());
     let begin = lines.iter().position(|line| line.trim() == "{" && lines[2] != *line).unwrap_or(2);
     let understood = understand(&lines[begin.max(2)..].join("\n"));
-    assert!(understood.pieces.iter().any(|piece| piece.scene.jobs.iter().any(|job| job.id == "9101")), "without its begin");
+    assert!(
+        understood.pieces.iter().any(|piece| piece.scene.jobs.iter().any(|job| job.id == "9101")),
+        "without its begin"
+    );
 }
 
 #[test]
@@ -92,14 +101,23 @@ fn nodes_of_both_generations() {
       { "name": "g01", "state": "idle", "state_flags": ["DRAIN"], "partitions": ["gpu"], "gres": "gpu:a100:8", "gres_used": "gpu:a100:0(IDX:N/A)",
         "reason": "bad disk", "cpus": 64, "alloc_cpus": 0, "real_memory": 500000, "tres": "cpu=64,mem=500000M,gres/gpu=8", "tres_used": null } ] }"#;
     let scene = one(old, Format::SlurmJson);
-    assert_eq!((node(&scene, "g01").takes_jobs(), known(&node(&scene, "g01").has.cards)), (Some(false), Some(8)));
+    assert_eq!(
+        (node(&scene, "g01").takes_jobs(), known(&node(&scene, "g01").has.cards)),
+        (Some(false), Some(8))
+    );
     let new = r#"{ "sinfo": [ { "node": { "state": ["MIXED", "PLANNED"] }, "nodes": { "allocated": 1, "idle": 0, "other": 0, "total": 2, "nodes": ["g02", "g03"] },
         "gres": { "total": "gpu:h100:8", "used": "gpu:h100:2" }, "partition": { "name": "gpu", "partition": { "state": ["UP"] }, "maximums": { "time": { "set": true, "infinite": false, "number": 2880 } } },
         "reason": { "description": "", "user": "" } } ], "meta": { "plugin": { "data_parser": "data_parser/v0.0.42" } } }"#;
     let scene = one(new, Format::SlurmJson);
     assert_eq!(scene.cluster.len(), 2);
-    assert_eq!((known(&node(&scene, "g03").conditions), known(&node(&scene, "g03").given.cards)), (Some(vec![NodeCondition::Planned]), Some(2)));
-    assert_eq!((known(&scene.queues[0].is_open), known(&scene.quotas[0].most.time)), (Some(true), Some(Seconds(172_800.0))));
+    assert_eq!(
+        (known(&node(&scene, "g03").conditions), known(&node(&scene, "g03").given.cards)),
+        (Some(vec![NodeCondition::Planned]), Some(2))
+    );
+    assert_eq!(
+        (known(&scene.queues[0].is_open), known(&scene.quotas[0].most.time)),
+        (Some(true), Some(Seconds(172_800.0)))
+    );
 }
 
 #[test]
@@ -109,8 +127,14 @@ fn accounting_and_limits() {
       "tres": { "requested": [ { "type": "cpu", "name": "", "id": 1, "count": 8 }, { "type": "mem", "name": "", "id": 2, "count": 32000 }, { "type": "gres", "name": "gpu", "id": 1001, "count": 2 } ], "allocated": [] } } ],
       "meta": { "plugin": { "data_parser": "data_parser/v0.0.40" } } }"#;
     let jobs = jobs(text, Format::SlurmJson);
-    assert_eq!((known(&jobs[0].phase), known(&jobs[0].asked.cards), known(&jobs[0].asked.memory)), (Some(JobPhase::OutOfMemory), Some(2), Some(Bytes(32_000 << 20))));
-    assert_eq!((&jobs[0].elapsed, known(&jobs[0].user).as_deref()), (&Reading::Known(Seconds(120.0)), Some("mia")));
+    assert_eq!(
+        (known(&jobs[0].phase), known(&jobs[0].asked.cards), known(&jobs[0].asked.memory)),
+        (Some(JobPhase::OutOfMemory), Some(2), Some(Bytes(32_000 << 20)))
+    );
+    assert_eq!(
+        (&jobs[0].elapsed, known(&jobs[0].user).as_deref()),
+        (&Reading::Known(Seconds(120.0)), Some("mia"))
+    );
     let limits = r#"{ "qos": [ { "name": "big", "limits": { "max": { "tres": { "total": [], "per": { "user": [ { "type": "gres", "name": "gpu", "count": 4 } ] } } } } } ],
       "meta": { "plugin": { "data_parser": "data_parser/v0.0.40" } } }"#;
     let scene = one(limits, Format::SlurmJson);
@@ -119,7 +143,9 @@ fn accounting_and_limits() {
 
 #[test]
 fn documents_of_others_are_left_alone() {
-    for text in ["{ \"jobs\": [ { \"id\": 1 } ] }", "{\"gpus\": []}", "{ \"kind\": \"List\", \"items\": [] }", "{"] {
+    for text in
+        ["{ \"jobs\": [ { \"id\": 1 } ] }", "{\"gpus\": []}", "{ \"kind\": \"List\", \"items\": [] }", "{"]
+    {
         assert!(understand(text).pieces.iter().all(|piece| piece.format != Format::SlurmJson), "{text}");
     }
 }

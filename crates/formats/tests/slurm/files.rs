@@ -72,20 +72,41 @@ fn jobs_say_what_the_file_says() {
     let Some(folder) = beside("testdata/slurm") else { return };
     let jobs = read(&folder, "overdodactyl-muster__squeue.json").pieces.remove(0).scene.jobs;
     let of = |id: &str| jobs.iter().find(|job| job.id == id).unwrap();
-    assert_eq!((known(&of("100001").phase), of("100001").nodes.join(",")), (Some(JobPhase::Running), "node01,node02".to_owned()));
+    assert_eq!(
+        (known(&of("100001").phase), of("100001").nodes.join(",")),
+        (Some(JobPhase::Running), "node01,node02".to_owned())
+    );
     assert_eq!(known(&of("100001").asked.cards), Some(2));
-    assert_eq!((of("100002").reasons[0].word.as_str(), known(&of("100002").asked.time)), ("BeginTime", Some(Seconds(3600.0))));
+    assert_eq!(
+        (of("100002").reasons[0].word.as_str(), known(&of("100002").asked.time)),
+        ("BeginTime", Some(Seconds(3600.0)))
+    );
     assert_eq!(of("200000_[2-9%3]").alike, 7);
     let jobs = read(&folder, "facebookresearch-gcm__scontrol_out_multi_node.txt").pieces.remove(0).scene.jobs;
-    assert_eq!((known(&jobs[0].given.cards), known(&jobs[0].given.cpus), jobs[0].nodes.len()), (Some(64), Some(Cores(2048.0)), 8));
-    assert_eq!((known(&jobs[0].exclusive), known(&jobs[0].given.memory)), (Some(false), Some(Bytes(12_000 << 30))));
+    assert_eq!(
+        (known(&jobs[0].given.cards), known(&jobs[0].given.cpus), jobs[0].nodes.len()),
+        (Some(64), Some(Cores(2048.0)), 8)
+    );
+    assert_eq!(
+        (known(&jobs[0].exclusive), known(&jobs[0].given.memory)),
+        (Some(false), Some(Bytes(12_000 << 30)))
+    );
     let jobs = read(&folder, "facebookresearch-gcm__scontrol_out_all_gpus.txt").pieces.remove(0).scene.jobs;
-    assert_eq!((jobs[0].id.as_str(), known(&jobs[0].exclusive), known(&jobs[0].given.cards)), ("30185_28", Some(true), Some(8)));
+    assert_eq!(
+        (jobs[0].id.as_str(), known(&jobs[0].exclusive), known(&jobs[0].given.cards)),
+        ("30185_28", Some(true), Some(8))
+    );
     let jobs = read(&folder, "NordicHPC-sonar__scontrol_resource1.txt").pieces.remove(0).scene.jobs;
-    assert_eq!((jobs.len(), jobs[0].reasons[0].word.as_str(), known(&jobs[0].priority)), (3, "Priority", Some(11_603.0)));
+    assert_eq!(
+        (jobs.len(), jobs[0].reasons[0].word.as_str(), known(&jobs[0].priority)),
+        (3, "Priority", Some(11_603.0))
+    );
     let jobs = read(&folder, "facebookresearch-gcm__sample-squeue-output.txt").pieces.remove(0).scene.jobs;
     assert_eq!(jobs.len(), 5);
-    assert_eq!((jobs[3].phase.clone(), jobs[3].reasons[0].word.as_str()), (Reading::Known(JobPhase::Waiting), "DependencyNeverSatisfied"));
+    assert_eq!(
+        (jobs[3].phase.clone(), jobs[3].reasons[0].word.as_str()),
+        (Reading::Known(JobPhase::Waiting), "DependencyNeverSatisfied")
+    );
     assert_eq!(known(&jobs[2].given.cards), Some(256));
 }
 
@@ -103,10 +124,17 @@ fn nodes_say_what_the_file_says() {
     let scene = read(&folder, "overdodactyl-muster__scontrol_nodes.json").pieces.remove(0).scene;
     assert_eq!((scene.cluster.len(), known(&node(&scene, "node015a").has.cards)), (15, Some(3)));
     let scene = read(&folder, "facebookresearch-gcm__sample-sinfo-output.txt").pieces.remove(0).scene;
-    assert_eq!((known(&node(&scene, "node0201").reason).as_deref(), known(&node(&scene, "node1537").has.cards)), (Some("replace"), Some(8)));
+    assert_eq!(
+        (known(&node(&scene, "node0201").reason).as_deref(), known(&node(&scene, "node1537").has.cards)),
+        (Some("replace"), Some(8))
+    );
     let scene = read(&folder, "facebookresearch-gcm__sample-sacctmgr-qos.txt").pieces.remove(0).scene;
-    let of_user = scene.quotas.iter().find(|quota| quota.name == "normal3" && quota.reach == QuotaReach::User).unwrap();
-    assert_eq!((known(&of_user.most.cards), known(&of_user.most.memory)), (Some(16), Some(Bytes(3600 << 30))));
+    let of_user =
+        scene.quotas.iter().find(|quota| quota.name == "normal3" && quota.reach == QuotaReach::User).unwrap();
+    assert_eq!(
+        (known(&of_user.most.cards), known(&of_user.most.memory)),
+        (Some(16), Some(Bytes(3600 << 30)))
+    );
 }
 
 #[test]
@@ -114,7 +142,10 @@ fn labelled_incidents_are_read() {
     let Some(folder) = beside("corpus") else { return };
     let of = |name: &str| read(&folder, name).pieces;
     let nodes = of("B-21-slurm-nodes-draining-for-reboot/sinfo.txt").remove(0).scene;
-    assert_eq!(known(&node(&nodes, "c012").conditions), Some(vec![NodeCondition::Drained, NodeCondition::RebootPending]));
+    assert_eq!(
+        known(&node(&nodes, "c012").conditions),
+        Some(vec![NodeCondition::Drained, NodeCondition::RebootPending])
+    );
     assert_eq!((nodes.queues.len(), node(&nodes, "c006").takes_jobs()), (5, Some(true)));
     let waiting = of("B-21-slurm-nodes-draining-for-reboot/squeue-reason.txt").remove(0).scene;
     assert_eq!(waiting.jobs[0].reasons[0].named_nodes.len(), 56);
@@ -124,7 +155,11 @@ fn labelled_incidents_are_read() {
     assert_eq!(known(&limits[0].scene.quotas[0].most.cards), Some(2));
     assert_eq!(known(&limits[1].scene.cluster[0].has.cards), Some(2));
     let counted = of("B-23-slurm-472-pending-mostly-held/partitions.csv").remove(0).scene.jobs;
-    let waiting: u64 = counted.iter().filter(|job| job.phase == Reading::Known(JobPhase::Waiting)).map(|job| job.alike + 1).sum();
+    let waiting: u64 = counted
+        .iter()
+        .filter(|job| job.phase == Reading::Known(JobPhase::Waiting))
+        .map(|job| job.alike + 1)
+        .sum();
     assert_eq!(waiting, 1 + 472 + 112);
     let running = of("B-20-slurm-account-full-sleep-jobs/running-jobs.csv").remove(0).scene.jobs;
     let cards: u64 = running.iter().filter_map(|job| known(&job.asked.cards)).sum();

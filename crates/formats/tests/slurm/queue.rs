@@ -113,7 +113,10 @@ fn a_job_of_scontrol_is_read() {
     let job = &jobs_of_lines[0];
     assert_eq!((job.id.as_str(), known(&job.name).as_deref()), ("61200_40", Some("fine tune")));
     assert_eq!((known(&job.user).as_deref(), known(&job.account).as_deref()), (Some("mia"), Some("vision")));
-    assert!(job.reasons[0].word.to_lowercase().starts_with("nodes required for job") || job.reasons[0].word.starts_with("Nodes_required"));
+    assert!(
+        job.reasons[0].word.to_lowercase().starts_with("nodes required for job")
+            || job.reasons[0].word.starts_with("Nodes_required")
+    );
     assert_eq!((known(&job.asked.nodes), known(&job.asked.cards)), (Some(2), Some(16)));
     assert_eq!(known(&job.asked_per_node.cards), Some(8));
     assert_eq!(job.asked.cpus, Reading::Known(Cores(64.0)));
@@ -138,7 +141,10 @@ fn the_middle_of_a_job_says_what_it_says() {
 fn single_lines_of_a_job_belong_to_the_job_that_was_asked_for() {
     let text = "[mia@login1 ~]$ scontrol show job 481200 | grep -E 'TRES|NumNodes'\n   RunTime=00:00:00 TimeLimit=2-00:00:00 TimeMin=N/A\n   NumNodes=4-4 NumCPUs=256 NumTasks=32 CPUs/Task=8\n   ReqTRES=cpu=256,mem=1600G,node=4,billing=256,gres/gpu=32\n";
     let jobs = jobs(text, Format::Scontrol);
-    assert_eq!((jobs[0].id.as_str(), known(&jobs[0].asked.cards), known(&jobs[0].asked.nodes)), ("481200", Some(32), Some(4)));
+    assert_eq!(
+        (jobs[0].id.as_str(), known(&jobs[0].asked.cards), known(&jobs[0].asked.nodes)),
+        ("481200", Some(32), Some(4))
+    );
 }
 
 #[test]
@@ -151,7 +157,8 @@ fn tables_that_people_make_are_read() {
     let jobs = jobs(running, Format::JobTable);
     assert_eq!((jobs[0].alike, known(&jobs[0].asked.cards)), (5, Some(6)));
     assert_eq!(jobs[1].command.known().unwrap().line(), "sleep infinity");
-    let markdown = "| Job ID | State | Reason | GPUs |\n|---|---|---|---|\n| 12 | PENDING | (Priority) | 8 |\n";
+    let markdown =
+        "| Job ID | State | Reason | GPUs |\n|---|---|---|---|\n| 12 | PENDING | (Priority) | 8 |\n";
     assert_eq!(super::jobs(markdown, Format::Squeue)[0].reasons[0].word, "Priority");
 }
 
@@ -162,7 +169,9 @@ fn rows_that_only_count_stand_for_many() {
     let counted: Vec<(&str, Option<&str>, u64)> = scene
         .jobs
         .iter()
-        .map(|job| (job.queues[0].as_str(), job.reasons.first().map(|reason| reason.word.as_str()), job.alike + 1))
+        .map(|job| {
+            (job.queues[0].as_str(), job.reasons.first().map(|reason| reason.word.as_str()), job.alike + 1)
+        })
         .collect();
     assert_eq!(
         counted,
@@ -185,11 +194,19 @@ fn what_submitting_says_is_read() {
     let jobs_refused = jobs(text, Format::SlurmMessages);
     assert_eq!(jobs_refused.len(), 1);
     assert_eq!(jobs_refused[0].phase, Reading::Known(JobPhase::Refused));
-    assert_eq!((jobs_refused[0].reasons.len(), jobs_refused[0].reasons[0].word.as_str()), (2, "QOSMaxSubmitJobPerUserLimit"));
+    assert_eq!(
+        (jobs_refused[0].reasons.len(), jobs_refused[0].reasons[0].word.as_str()),
+        (2, "QOSMaxSubmitJobPerUserLimit")
+    );
     let waits = "srun: job 4471 queued and waiting for resources\n";
     let jobs = jobs(waits, Format::SlurmMessages);
     assert_eq!((jobs[0].id.as_str(), known(&jobs[0].phase)), ("4471", Some(JobPhase::Waiting)));
-    assert!(understand("srun: error: g1: task 0: Exited with exit code 1\n").pieces.iter().all(|piece| piece.format != Format::SlurmMessages));
+    assert!(
+        understand("srun: error: g1: task 0: Exited with exit code 1\n")
+            .pieces
+            .iter()
+            .all(|piece| piece.format != Format::SlurmMessages)
+    );
 }
 
 #[test]
@@ -201,7 +218,10 @@ fn a_script_asks_for_what_it_says() {
     assert_eq!((job.id.as_str(), job.queues[0].as_str()), ("", "gpu"));
     assert_eq!((known(&job.asked.cards), known(&job.asked_per_node.cards)), (Some(8), Some(4)));
     assert_eq!(job.asked.cpus, Reading::Known(Cores(32.0)));
-    assert_eq!((known(&job.asked.memory), &job.asked.time), (Some(Bytes(128 << 30)), &Reading::Known(Seconds(5400.0))));
+    assert_eq!(
+        (known(&job.asked.memory), &job.asked.time),
+        (Some(Bytes(128 << 30)), &Reading::Known(Seconds(5400.0)))
+    );
     assert!(!job.phase.is_known());
 }
 

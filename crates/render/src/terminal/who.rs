@@ -34,7 +34,8 @@ pub(crate) fn subject(verdict: &Verdict, finding: &Finding) -> Text {
 
 /// Returns whether a finding is about the machine and not about single cards, jobs or nodes of its cluster.
 pub(super) fn is_about_the_machine(finding: &Finding) -> bool {
-    let is_of_the_cluster = matches!(finding.cause, Cause::NodeUnavailable | Cause::GpuNotAdvertised | Cause::GpuLost);
+    let is_of_the_cluster =
+        matches!(finding.cause, Cause::NodeUnavailable | Cause::GpuNotAdvertised | Cause::GpuLost);
     finding.subject.kind == SubjectKind::Node && !is_of_the_cluster
 }
 

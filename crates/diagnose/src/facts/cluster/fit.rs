@@ -117,13 +117,15 @@ impl Fit<'_> {
 
     /// Returns whether it is known of every open node that it has no room.
     pub(crate) fn is_surely_full(&self) -> bool {
-        !self.candidates.is_empty() && self.open.iter().all(|(_, room)| !matches!(room, Room::Free | Room::Unknown))
+        !self.candidates.is_empty()
+            && self.open.iter().all(|(_, room)| !matches!(room, Room::Free | Room::Unknown))
     }
 
     /// Returns whether the job would fit on open and closed nodes together, and does not on the open ones.
     pub(crate) fn lacks_closed_nodes(&self) -> bool {
         let (free, unknown) = (self.open_with(Room::Free), self.open_with(Room::Unknown));
-        self.number_closed() > 0 && free.saturating_add(unknown) < self.need.nodes
+        self.number_closed() > 0
+            && free.saturating_add(unknown) < self.need.nodes
             && free.saturating_add(self.number_closed()) >= self.need.nodes
     }
 }
@@ -159,7 +161,9 @@ pub(crate) fn fit<'scene>(scene: &'scene Scene, job: &Job) -> Fit<'scene> {
         }
         fit.suitable.push(node);
         let is_named_closed = job.reasons.iter().any(|reason| reason.named_nodes.contains(&node.name));
-        if node.takes_jobs() == Some(false) || is_named_closed && !node.name.is_empty() && node.takes_jobs().is_none() {
+        if node.takes_jobs() == Some(false)
+            || is_named_closed && !node.name.is_empty() && node.takes_jobs().is_none()
+        {
             fit.closed.push(node);
             continue;
         }
@@ -167,7 +171,9 @@ pub(crate) fn fit<'scene>(scene: &'scene Scene, job: &Job) -> Fit<'scene> {
             Room::Unknown if is_told_full => Room::Taken,
             room => room,
         };
-        if room != Room::Taken && let Some(free) = free_cards(node) {
+        if room != Room::Taken
+            && let Some(free) = free_cards(node)
+        {
             fit.cards_free = fit.cards_free.saturating_add(free.saturating_mul(node.number()));
         }
         fit.open.push((node, room));
@@ -244,7 +250,10 @@ fn room(node: &ClusterNode, need: &Need) -> Room {
     let activity = node.activity.known().copied();
     let is_waking = node.conditions.known().is_some_and(|conditions| {
         conditions.iter().any(|condition| {
-            matches!(condition, NodeCondition::Planned | NodeCondition::Completing | NodeCondition::PoweringUp)
+            matches!(
+                condition,
+                NodeCondition::Planned | NodeCondition::Completing | NodeCondition::PoweringUp
+            )
         })
     });
     if is_waking {
@@ -276,7 +285,8 @@ fn room(node: &ClusterNode, need: &Need) -> Room {
     {
         return Room::NoCpus;
     }
-    let memory = both(&node.has.memory.clone().map(|bytes| bytes.0), &node.given.memory.clone().map(|bytes| bytes.0));
+    let memory =
+        both(&node.has.memory.clone().map(|bytes| bytes.0), &node.given.memory.clone().map(|bytes| bytes.0));
     if let (Some(wanted), Some((has, given))) = (need.memory, memory)
         && has.saturating_sub(given) < wanted.0
     {

@@ -17,7 +17,8 @@ pub(crate) fn folded<'name>(names: impl IntoIterator<Item = &'name str>) -> Stri
             (_, None) => groups.push((start, 0, Vec::new())),
         }
     }
-    let words: Vec<String> = groups.into_iter().map(|(start, width, numbers)| group(start, width, &numbers)).collect();
+    let words: Vec<String> =
+        groups.into_iter().map(|(start, width, numbers)| group(start, width, &numbers)).collect();
     words.join(",")
 }
 
@@ -46,7 +47,11 @@ fn group(start: &str, width: usize, numbers: &[u64]) -> String {
             let runs: Vec<String> = runs
                 .into_iter()
                 .map(|(first, last)| {
-                    if first == last { format!("{first:0width$}") } else { format!("{first:0width$}-{last:0width$}") }
+                    if first == last {
+                        format!("{first:0width$}")
+                    } else {
+                        format!("{first:0width$}-{last:0width$}")
+                    }
                 })
                 .collect();
             format!("{start}[{}]", runs.join(","))

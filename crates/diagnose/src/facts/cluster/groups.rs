@@ -48,14 +48,15 @@ impl<'scene> WaitingJobs<'scene> {
             let queue = job.queues.first().map_or("", String::as_str);
             // What has no class is told apart by its words.
             let word = if is_by_word(why.class) { why.word().to_owned() } else { String::new() };
-            let group = groups.entry((job.scheduler, queue, is_refused, why.class, word)).or_insert_with(|| Group {
-                jobs: Vec::new(),
-                why,
-                queue,
-                scheduler: job.scheduler,
-                size: 0,
-                is_refused,
-            });
+            let group =
+                groups.entry((job.scheduler, queue, is_refused, why.class, word)).or_insert_with(|| Group {
+                    jobs: Vec::new(),
+                    why,
+                    queue,
+                    scheduler: job.scheduler,
+                    size: 0,
+                    is_refused,
+                });
             group.jobs.push(job);
             group.size = group.size.saturating_add(job.number());
         }
@@ -115,7 +116,11 @@ impl<'scene> Group<'scene> {
             known.into_iter().filter(|known| *known).count()
         };
         // The first of equals, so that the same scene names the same job.
-        self.jobs.iter().copied().reduce(|best, next| if said(next) > said(best) { next } else { best }).unwrap_or(self.jobs[0])
+        self.jobs
+            .iter()
+            .copied()
+            .reduce(|best, next| if said(next) > said(best) { next } else { best })
+            .unwrap_or(self.jobs[0])
     }
 
     /// Returns what the group is as the subject of a finding: its job, or its queue.
@@ -143,7 +148,8 @@ impl<'scene> Group<'scene> {
     /// Returns the nodes that reasons of the group name.
     pub(crate) fn named_nodes(&self) -> Vec<&'scene str> {
         let reasons = self.jobs.iter().flat_map(|job| &job.reasons);
-        let mut names: Vec<&str> = reasons.flat_map(|reason| &reason.named_nodes).map(String::as_str).collect();
+        let mut names: Vec<&str> =
+            reasons.flat_map(|reason| &reason.named_nodes).map(String::as_str).collect();
         names.sort_unstable();
         names.dedup();
         names

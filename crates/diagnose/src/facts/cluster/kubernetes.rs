@@ -27,7 +27,8 @@ pub(crate) fn is_beyond_every_node(job: &Job) -> bool {
         return false;
     };
     let count = |words: &str| {
-        let of_words = job.preemption.iter().filter(|reason| reason.word.to_ascii_lowercase().contains(words));
+        let of_words =
+            job.preemption.iter().filter(|reason| reason.word.to_ascii_lowercase().contains(words));
         of_words.filter_map(|reason| reason.nodes).fold(0, u64::saturating_add)
     };
     let is_short_of_cards = job.reasons.iter().any(lacks_cards);
@@ -59,14 +60,17 @@ mod tests {
 
     #[test]
     fn a_request_beyond_every_node_is_told_from_full_nodes() {
-        let short = || vec![reason("Insufficient nvidia.com/gpu", 3), reason("node(s) had untolerated taint {a: }", 1)];
+        let short = || {
+            vec![reason("Insufficient nvidia.com/gpu", 3), reason("node(s) had untolerated taint {a: }", 1)]
+        };
         let not_helpful = |nodes| reason("Preemption is not helpful for scheduling", nodes);
         assert!(is_beyond_every_node(&job(short(), vec![not_helpful(4)])));
         let victims = reason("No preemption victims found for incoming pod", 3);
         assert!(!is_beyond_every_node(&job(short(), vec![not_helpful(1), victims])));
         assert!(!is_beyond_every_node(&job(short(), Vec::new())));
         assert!(is_told_of_full_nodes(&job(short(), Vec::new())));
-        let affinity = job(vec![reason("node(s) didn't match Pod's node affinity/selector", 4)], vec![not_helpful(4)]);
+        let affinity =
+            job(vec![reason("node(s) didn't match Pod's node affinity/selector", 4)], vec![not_helpful(4)]);
         assert!(!is_beyond_every_node(&affinity) && !is_told_of_full_nodes(&affinity));
     }
 

@@ -47,13 +47,22 @@ pub(crate) fn reckoning(scene: &Scene, job: &Job, why: &Why<'_>) -> Option<Recko
     let quota = quota(scene, job, reach, resource)?;
     let most = amount(&quota.most, resource)?;
     let is_per_job = matches!(reach, LimitReach::Job | LimitReach::Node);
-    let used = if is_per_job { None } else { amount(&quota.used, resource).or_else(|| used(scene, job, reach, resource)) };
+    let used = if is_per_job {
+        None
+    } else {
+        amount(&quota.used, resource).or_else(|| used(scene, job, reach, resource))
+    };
     let (need, counts_whole_nodes) = need(scene, job, reach, resource);
     Some(Reckoning { resource, most, used, need, counts_whole_nodes })
 }
 
 /// Returns the limit of this reach on this resource that the job is under.
-fn quota<'scene>(scene: &'scene Scene, job: &Job, reach: LimitReach, resource: LimitedResource) -> Option<&'scene Quota> {
+fn quota<'scene>(
+    scene: &'scene Scene,
+    job: &Job,
+    reach: LimitReach,
+    resource: LimitedResource,
+) -> Option<&'scene Quota> {
     let of_reach = |quota: &&Quota| {
         let reach_fits = match reach {
             LimitReach::User => quota.reach == QuotaReach::User,
@@ -106,7 +115,9 @@ fn used(scene: &Scene, job: &Job, reach: LimitReach, resource: LimitedResource) 
             && other.scheduler == job.scheduler
             && match reach {
                 LimitReach::User => same(&job.user, &other.user),
-                LimitReach::Account | LimitReach::Group | LimitReach::Namespace => same(&job.account, &other.account),
+                LimitReach::Account | LimitReach::Group | LimitReach::Namespace => {
+                    same(&job.account, &other.account)
+                }
                 LimitReach::Qos => same(&job.qos, &other.qos),
                 LimitReach::Job | LimitReach::Node => false,
             }

@@ -43,7 +43,11 @@ impl Used<'_> {
         let subject = Subject { kind: SubjectKind::Job, id: id.clone(), name: id.clone() };
         let mut draft = Draft::new(rule, subject, format!("job {id}"), Vec::new(), summary);
         draft = draft.culprits(vec![culprit::of_job(self.job)], Vec::new());
-        let lost = self.job.elapsed.known().map_or(0.0, |run| run.0 * self.cards as f64 * (1.0 - self.gpu.0 / 100.0));
+        let lost = self
+            .job
+            .elapsed
+            .known()
+            .map_or(0.0, |run| run.0 * self.cards as f64 * (1.0 - self.gpu.0 / 100.0));
         draft.finding.impact = Impact { gpu_seconds: lost.max(0.0), ..Impact::default() };
         // Its whole run was looked at.
         draft.balance.past_decides = true;

@@ -1,6 +1,8 @@
 //! Why one job waits.
 
-use gpuwhy_knowledge::{LimitReach, LimitedResource, Measure, WaitClass, WaitFact, kubernetes_reason, slurm_reason};
+use gpuwhy_knowledge::{
+    LimitReach, LimitedResource, Measure, WaitClass, WaitFact, kubernetes_reason, slurm_reason,
+};
 use gpuwhy_model::reading::Reading;
 use gpuwhy_model::scene::{Job, Scheduler, WaitReason};
 
@@ -18,8 +20,13 @@ pub(crate) struct Why<'scene> {
 }
 
 impl Why<'_> {
-    const UNKNOWN: Self =
-        Why { class: WaitClass::Unknown, reach: None, resource: None, measure: Measure::Amount, reason: None };
+    const UNKNOWN: Self = Why {
+        class: WaitClass::Unknown,
+        reach: None,
+        resource: None,
+        measure: Measure::Amount,
+        reason: None,
+    };
 
     /// Returns the scheduler's own word.
     pub(crate) fn word(&self) -> &str {
@@ -35,7 +42,11 @@ impl Why<'_> {
     pub(crate) const fn is_by_choice(&self) -> bool {
         matches!(
             self.class,
-            WaitClass::Held | WaitClass::Dependency | WaitClass::Later | WaitClass::ArrayLimit | WaitClass::Passing
+            WaitClass::Held
+                | WaitClass::Dependency
+                | WaitClass::Later
+                | WaitClass::ArrayLimit
+                | WaitClass::Passing
         )
     }
 }
@@ -72,7 +83,11 @@ pub(crate) fn why(job: &Job) -> Why<'_> {
 
 fn distance_from_start(why: &Why<'_>) -> u8 {
     match why.class {
-        WaitClass::Quota | WaitClass::Held | WaitClass::QueueClosed | WaitClass::Never | WaitClass::Failure => 0,
+        WaitClass::Quota
+        | WaitClass::Held
+        | WaitClass::QueueClosed
+        | WaitClass::Never
+        | WaitClass::Failure => 0,
         WaitClass::Passing => 1,
         WaitClass::Policy if why.reason.is_some_and(is_taint_of_cards) => 1,
         WaitClass::Turn => 2,

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use gpuwhy_model::command_line::CommandLine;
 use gpuwhy_model::reading::Reading;
 use gpuwhy_model::scene::{
-    ClusterNode, Job, JobPhase, JobUsage, NodeActivity, NodeCondition, NodeCounts, Queue, Quota, QuotaHolder, QuotaReach,
-    Resources, Scheduler, WaitReason,
+    ClusterNode, Job, JobPhase, JobUsage, NodeActivity, NodeCondition, NodeCounts, Queue, Quota, QuotaHolder,
+    QuotaReach, Resources, Scheduler, WaitReason,
 };
 use gpuwhy_model::units::{Cores, Percent, Seconds, Share};
 use serde::Deserialize;
@@ -208,7 +208,11 @@ pub(super) fn job(id: &str, file: &JobFile) -> Job {
             card_kinds: kinds(file.kind.as_ref(), each),
             ..Resources::default()
         },
-        given: if phase == JobPhase::Running { Resources { nodes: Reading::default(), ..asked.clone() } } else { Resources::default() },
+        given: if phase == JobPhase::Running {
+            Resources { nodes: Reading::default(), ..asked.clone() }
+        } else {
+            Resources::default()
+        },
         asked,
         exclusive: file.exclusive.into(),
         constraint: file.constraint.clone().into(),

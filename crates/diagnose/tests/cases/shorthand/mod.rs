@@ -16,7 +16,9 @@ use gpuwhy_model::reading::{Access, Failure, Reading};
 use gpuwhy_model::sample::{
     DeviceHolder, KernelFact, KernelLine, MountPoint, PciDevice, Service, StuckCall, Viewer, XidEvent,
 };
-use gpuwhy_model::scene::{Cgroup, Container, LogLine, Profile, Provenance, Scene, Serving, SourceKind, Stack, Trace, Window};
+use gpuwhy_model::scene::{
+    Cgroup, Container, LogLine, Profile, Provenance, Scene, Serving, SourceKind, Stack, Trace, Window,
+};
 use gpuwhy_model::units::Share;
 use serde::Deserialize;
 

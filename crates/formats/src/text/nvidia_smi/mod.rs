@@ -53,7 +53,10 @@ fn is_a_later_look(earlier: &Table, later: &Table) -> bool {
     let named = |table: &Table| -> Vec<(u32, Option<String>)> {
         table.cards.iter().map(|card| (card.index, card.pci_address.known().cloned())).collect()
     };
-    follows && later.has_heading && earlier.driver_version == later.driver_version && named(earlier) == named(later)
+    follows
+        && later.has_heading
+        && earlier.driver_version == later.driver_version
+        && named(earlier) == named(later)
 }
 
 fn scene(tables: Vec<Table>, context: &Context<'_>) -> Scene {
@@ -83,9 +86,9 @@ fn scene(tables: Vec<Table>, context: &Context<'_>) -> Scene {
             card.unexplained = card.memory.as_ref().map(|memory| memory.used);
         }
     }
-    if let Some(card) = open_list.and_then(|index| {
-        scene.cards.iter_mut().find(|card| card.parent.is_none() && card.index == index)
-    }) {
+    if let Some(card) = open_list
+        .and_then(|index| scene.cards.iter_mut().find(|card| card.parent.is_none() && card.index == index))
+    {
         // Others may stand behind the cut.
         card.unexplained = Failure::Syntax {
             path: Format::NvidiaSmi.to_string(),
@@ -116,7 +119,8 @@ fn nvml(table: Table, context: &Context<'_>) -> Reading<NvmlSample> {
         let (own, others): (Vec<_>, Vec<_>) =
             instances.into_iter().partition(|instance| instance.sample.parent == Some(index));
         instances = others;
-        cards.extend(own.into_iter().map(|instance| CardSample { handle: handle.clone(), ..instance.sample }));
+        cards
+            .extend(own.into_iter().map(|instance| CardSample { handle: handle.clone(), ..instance.sample }));
     }
     // Instances whose card is cut off.
     cards.extend(instances.into_iter().map(|instance| instance.sample));

@@ -153,7 +153,8 @@ fn is_of_others(text: &str) -> bool {
 /// Returns whether a line is a warning of Python: `UserWarning: …`, with or without the place in a file before it.
 fn is_warning(text: &str) -> bool {
     let text = text.trim_end();
-    let named = text.split_once("Warning: ").map(|(before, _)| before).or_else(|| text.strip_suffix("Warning:"));
+    let named =
+        text.split_once("Warning: ").map(|(before, _)| before).or_else(|| text.strip_suffix("Warning:"));
     let Some(before) = named else {
         return false;
     };

@@ -25,8 +25,25 @@ use crate::paste::Line;
 
 /// Begins of names that only exporters of cards and machines use.
 const KNOWN: &[&str] = &[
-    "DCGM_FI_", "DCGM_EXP_", "nvidia_smi_", "nvidia_gpu_", "nv_", "node_", "vllm:", "sglang:", "tgi_", "llamacpp:", "npu_chip_",
-    "container_", "kube_", "go_", "process_", "python_", "http_", "promhttp_", "scrape_",
+    "DCGM_FI_",
+    "DCGM_EXP_",
+    "nvidia_smi_",
+    "nvidia_gpu_",
+    "nv_",
+    "node_",
+    "vllm:",
+    "sglang:",
+    "tgi_",
+    "llamacpp:",
+    "npu_chip_",
+    "container_",
+    "kube_",
+    "go_",
+    "process_",
+    "python_",
+    "http_",
+    "promhttp_",
+    "scrape_",
 ];
 
 /// Reads the metrics that begin with the first of these lines.
@@ -38,8 +55,7 @@ pub(super) fn read(lines: &[Line<'_>], context: &Context<'_>) -> Option<Block> {
 
 /// Returns whether a name is surely one of a metric, so that it needs no labels to be known.
 fn known(name: &str) -> bool {
-    KNOWN.iter().any(|begin| name.starts_with(begin))
-        || serving_metrics().any(|metric| metric.metric == name)
+    KNOWN.iter().any(|begin| name.starts_with(begin)) || serving_metrics().any(|metric| metric.metric == name)
 }
 
 fn scene(scrapes: &Scrapes) -> Scene {

@@ -58,8 +58,13 @@ fn is_job_line(text: &str) -> bool {
 }
 
 fn is_banner(text: &str) -> bool {
-    const TITLES: &[&str] =
-        &["Slurm Job Statistics", "Overall Utilization", "Detailed Utilization", "Job Efficiency", "Job Statistics"];
+    const TITLES: &[&str] = &[
+        "Slurm Job Statistics",
+        "Overall Utilization",
+        "Detailed Utilization",
+        "Job Efficiency",
+        "Job Statistics",
+    ];
     let text = text.trim();
     TITLES.iter().any(|title| text.eq_ignore_ascii_case(title))
 }
@@ -80,7 +85,8 @@ fn add(text: &str, job: &mut Job) -> bool {
     let (name, value) = (name.trim().to_ascii_lowercase(), value.trim());
     match name.as_str() {
         "job id" => job::is_id(value).then(|| job.id = value.to_owned()).is_some(),
-        "array job id" | "cluster" | "job name" | "start time" | "time limit" | "submit time" | "end time" => true,
+        "array job id" | "cluster" | "job name" | "start time" | "time limit" | "submit time"
+        | "end time" => true,
         "user/group" | "user" | "netid/account" | "user/account" => {
             let (user, account) = value.split_once('/').unwrap_or((value, ""));
             job.user = Reading::Known(user.trim().to_owned());
@@ -93,7 +99,8 @@ fn add(text: &str, job: &mut Job) -> bool {
         "qos/partition" => {
             let (qos, partition) = value.split_once('/').unwrap_or((value, ""));
             job.qos = Reading::Known(qos.trim().to_owned());
-            job.queues = Some(partition.trim().to_owned()).filter(|name| !name.is_empty()).into_iter().collect();
+            job.queues =
+                Some(partition.trim().to_owned()).filter(|name| !name.is_empty()).into_iter().collect();
             true
         }
         "partition" => {
@@ -122,7 +129,9 @@ fn add_amount(name: &str, value: &str, job: &mut Job) -> bool {
         "gpus reserved" | "gpu type" | "gpus allocated" => add_reserved(value, job),
         "cpu memory" | "memory" => set(&mut job.given.memory, amount_of_memory(value)),
         "cpu utilized" => set(&mut job.usage.cpu_time, seconds(first)),
-        "job wall-clock time" | "wall-clock time" | "run time" | "walltime" => set(&mut job.elapsed, seconds(first)),
+        "job wall-clock time" | "wall-clock time" | "run time" | "walltime" => {
+            set(&mut job.elapsed, seconds(first))
+        }
         "memory utilized" | "max memory utilized" => set(&mut job.usage.memory, amount_of_memory(value)),
         "cpu efficiency" | "cpu utilization" => add_measure("cpu utilization", first, job),
         "memory efficiency" => {
@@ -138,7 +147,12 @@ fn add_amount(name: &str, value: &str, job: &mut Job) -> bool {
         },
         "gpu memory efficiency" => add_measure("gpu memory usage", first, job),
         // Lines about single nodes and cards, and notes below them.
-        _ => name.contains("(gpu ") || value.contains("efficiency=") || value.contains("GB/") || value.contains("per "),
+        _ => {
+            name.contains("(gpu ")
+                || value.contains("efficiency=")
+                || value.contains("GB/")
+                || value.contains("per ")
+        }
     }
 }
 

@@ -32,7 +32,8 @@ pub(super) struct Gathered {
 impl Gathered {
     /// Adds the job of a record, or what a record of one of its steps says of it. Returns whether it is of a job.
     pub(super) fn add_job(&mut self, record: &Record) -> bool {
-        let step = record.get(Field::JobId).and_then(|id| id.split_once('.')).filter(|(id, _)| job::is_id(id));
+        let step =
+            record.get(Field::JobId).and_then(|id| id.split_once('.')).filter(|(id, _)| job::is_id(id));
         if let Some((id, _)) = step {
             let id = id.to_owned();
             return self.add_step(&id, record);
@@ -51,7 +52,8 @@ impl Gathered {
         if !job.id.is_empty() {
             // A job that waits in several queues stands in several rows.
             if let Some(known) = self.places.get(&job.id).and_then(|place| self.jobs.get_mut(*place)) {
-                let new: Vec<String> = job.queues.into_iter().filter(|name| !known.queues.contains(name)).collect();
+                let new: Vec<String> =
+                    job.queues.into_iter().filter(|name| !known.queues.contains(name)).collect();
                 known.queues.extend(new);
                 return;
             }
@@ -75,7 +77,12 @@ impl Gathered {
         };
         let job = &mut self.jobs[place];
         let ran_out = step.phase == Reading::Known(JobPhase::OutOfMemory);
-        if ran_out && matches!(job.phase, Reading::Known(JobPhase::Failed | JobPhase::Completed | JobPhase::Cancelled)) {
+        if ran_out
+            && matches!(
+                job.phase,
+                Reading::Known(JobPhase::Failed | JobPhase::Completed | JobPhase::Cancelled)
+            )
+        {
             job.phase = step.phase;
         }
         let (known, own) = (&mut job.usage, step.usage);
@@ -103,7 +110,8 @@ impl Gathered {
 
     pub(super) fn add_quotas(&mut self, record: &Record, holder: QuotaHolder) -> bool {
         let quotas = quota::quotas(record, holder);
-        let names_something = record.get(Field::Name).or(record.get(Field::Account)).or(record.get(Field::Qos)).is_some();
+        let names_something =
+            record.get(Field::Name).or(record.get(Field::Account)).or(record.get(Field::Qos)).is_some();
         self.quotas.extend(quotas);
         names_something
     }

@@ -170,8 +170,11 @@ fn fill_request(record: &Record, job: &mut Job) {
     if let (Some(cards), Some(nodes)) = (per_node.cards.known().copied(), nodes) {
         asked.cards = asked.cards.or(cards.checked_mul(nodes).into());
     }
-    if asked.card_kinds.is_empty() && let Some(nodes) = nodes {
-        let of_all = per_node.card_kinds.iter().map(|(kind, number)| (kind.clone(), number.saturating_mul(nodes)));
+    if asked.card_kinds.is_empty()
+        && let Some(nodes) = nodes
+    {
+        let of_all =
+            per_node.card_kinds.iter().map(|(kind, number)| (kind.clone(), number.saturating_mul(nodes)));
         asked.card_kinds = of_all.collect();
     }
     if nodes == Some(1) {
@@ -206,15 +209,10 @@ fn fill_memory(record: &Record, asked: &mut Resources, per_node: &mut Resources)
         let number = number.filter(|number| *number >= 1.0)?;
         memory_from(bytes.0 as f64 * number)
     };
-    let (nodes, cpus) = (
-        asked.nodes.known().map(|nodes| *nodes as f64),
-        asked.cpus.known().map(|cpus| cpus.0),
-    );
-    let cells = [
-        (Field::Memory, Per::Unsaid),
-        (Field::MemoryPerNode, Per::Node),
-        (Field::MemoryPerCpu, Per::Cpu),
-    ];
+    let (nodes, cpus) =
+        (asked.nodes.known().map(|nodes| *nodes as f64), asked.cpus.known().map(|cpus| cpus.0));
+    let cells =
+        [(Field::Memory, Per::Unsaid), (Field::MemoryPerNode, Per::Node), (Field::MemoryPerCpu, Per::Cpu)];
     for (field, usual) in cells {
         // Nothing asked for is not zero: the whole node or the default counts then.
         let Some((bytes, said)) = record.get(field).and_then(memory).filter(|(bytes, _)| bytes.0 > 0) else {

@@ -43,11 +43,14 @@ pub(in crate::text) fn read_limit(lines: &[Line<'_>], _: &Context<'_>) -> Option
     if text.len() > LENGTH_MAX || !text.contains("TRES") {
         return None;
     }
-    let words: Vec<&str> =
-        text.split(|sign: char| sign.is_whitespace() || sign == ';').filter(|word| !word.is_empty()).collect();
+    let words: Vec<&str> = text
+        .split(|sign: char| sign.is_whitespace() || sign == ';')
+        .filter(|word| !word.is_empty())
+        .collect();
     let mut record = Record::default();
     for (place, word) in words.iter().enumerate() {
-        let (name, value) = word.split_once(['=', ':']).filter(|(name, _)| limit(name).is_some()).unwrap_or((word, ""));
+        let (name, value) =
+            word.split_once(['=', ':']).filter(|(name, _)| limit(name).is_some()).unwrap_or((word, ""));
         let Some(field) = limit(name.trim_end_matches([':', '='])) else {
             continue;
         };
@@ -61,7 +64,8 @@ pub(in crate::text) fn read_limit(lines: &[Line<'_>], _: &Context<'_>) -> Option
         return None;
     }
     let after = |wanted: &[&str]| {
-        let place = words.iter().position(|word| wanted.iter().any(|name| word.eq_ignore_ascii_case(name)))?;
+        let place =
+            words.iter().position(|word| wanted.iter().any(|name| word.eq_ignore_ascii_case(name)))?;
         words.get(place + 1).map(|name| name.trim_matches([':', ',', '"', '\'']))
     };
     let holder = match (after(&["qos", "quality"]), after(&["account", "association"])) {
@@ -81,7 +85,14 @@ pub(in crate::text) fn read_limit(lines: &[Line<'_>], _: &Context<'_>) -> Option
 }
 
 fn limit(name: &str) -> Option<Field> {
-    let of_limits = [Field::GroupTres, Field::JobTres, Field::NodeTres, Field::UserTres, Field::AccountTres, Field::LeastTres];
+    let of_limits = [
+        Field::GroupTres,
+        Field::JobTres,
+        Field::NodeTres,
+        Field::UserTres,
+        Field::AccountTres,
+        Field::LeastTres,
+    ];
     column(name).filter(|field| of_limits.contains(field))
 }
 
@@ -91,12 +102,18 @@ pub(in crate::text) fn read_gres(lines: &[Line<'_>], _: &Context<'_>) -> Option<
     if text.len() > LENGTH_MAX || !text.contains("Gres=gpu") {
         return None;
     }
-    let gres = text.split_whitespace().find_map(|word| word.strip_prefix("Gres=").filter(|gres| tres::is_gres(gres)))?;
+    let gres = text
+        .split_whitespace()
+        .find_map(|word| word.strip_prefix("Gres=").filter(|gres| tres::is_gres(gres)))?;
     let mut record = Record::default();
     record.push(Field::NodeCount, "1");
     record.push(Field::Gres, gres.trim_end_matches([',', ';']));
     let mut gathered = Gathered::default();
-    gathered.nodes.add(&record).then(|| Block { lines: 1, scene: gathered.scene(Format::Scontrol), remarks: Vec::new() })
+    gathered.nodes.add(&record).then(|| Block {
+        lines: 1,
+        scene: gathered.scene(Format::Scontrol),
+        remarks: Vec::new(),
+    })
 }
 
 /// Reads a line that holds nothing but what a job used: `cpu=00:08:24,gres/gpuutil=10,mem=2G|`.

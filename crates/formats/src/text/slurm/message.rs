@@ -52,7 +52,8 @@ fn said(text: &str) -> Option<Said> {
         let id = id.split_whitespace().next().unwrap_or_default();
         return job::is_id(id).then_some(Said::Nothing);
     }
-    let rest = TOOLS.iter().find_map(|tool| text.split_once(tool)).map(|(before, rest)| (before.trim(), rest));
+    let rest =
+        TOOLS.iter().find_map(|tool| text.split_once(tool)).map(|(before, rest)| (before.trim(), rest));
     // A time or a host may stand before the tool.
     let (_, rest) = rest.filter(|(before, _)| before.len() <= 60)?;
     if let Some(error) = rest.strip_prefix("error: ").or_else(|| rest.strip_prefix("fatal: ")) {
@@ -62,10 +63,16 @@ fn said(text: &str) -> Option<Said> {
     let id = words.iter().find(|word| job::is_id(word)).copied();
     let phase = match (id, rest) {
         (None, _) => return Some(Said::Nothing),
-        (_, rest) if rest.contains("queued and waiting for resources") || rest.starts_with("Pending job allocation") => {
+        (_, rest)
+            if rest.contains("queued and waiting for resources")
+                || rest.starts_with("Pending job allocation") =>
+        {
             JobPhase::Waiting
         }
-        (_, rest) if rest.contains("has been allocated resources") || rest.starts_with("Granted job allocation") => {
+        (_, rest)
+            if rest.contains("has been allocated resources")
+                || rest.starts_with("Granted job allocation") =>
+        {
             JobPhase::Running
         }
         _ => return Some(Said::Nothing),

@@ -27,7 +27,10 @@ impl Nodes {
         let names = record.get(Field::NodeName).map(hostlist::names).unwrap_or_default();
         let number = record.get(Field::NodeCount).and_then(count);
         let state = record.get(Field::State).and_then(state::node_state);
-        let is_of_nodes = state.is_some() || record.has(Field::Gres) || record.has(Field::Reason) || record.has(Field::Features);
+        let is_of_nodes = state.is_some()
+            || record.has(Field::Gres)
+            || record.has(Field::Reason)
+            || record.has(Field::Features);
         if !is_of_nodes || names.is_empty() && number.unwrap_or(0) == 0 {
             return false;
         }
@@ -131,7 +134,8 @@ fn fill_amounts(record: &Record, number: u64, node: &mut ClusterNode) {
         has.cards = Reading::Known(0);
     }
     has.cpus = has.cpus.or(record.get(Field::Cpus).and_then(count).map(tres::cores).into());
-    has.memory = has.memory.or(record.get(Field::MemoryPerNode).and_then(memory).map(|(bytes, _)| bytes).into());
+    has.memory =
+        has.memory.or(record.get(Field::MemoryPerNode).and_then(memory).map(|(bytes, _)| bytes).into());
     let given_tres = record.raw(Field::GivenTres);
     let mut given = given_tres.and_then(tres::resources).unwrap_or_default();
     given.nodes = Reading::default();

@@ -13,7 +13,9 @@ pub(super) fn quotas(record: &Record, holder: QuotaHolder) -> Vec<Quota> {
     let name = match holder {
         QuotaHolder::Account => record.get(Field::Account),
         QuotaHolder::Queue => record.get(Field::Partition),
-        QuotaHolder::Qos | QuotaHolder::Namespace => record.get(Field::Name).or_else(|| record.get(Field::Qos)),
+        QuotaHolder::Qos | QuotaHolder::Namespace => {
+            record.get(Field::Name).or_else(|| record.get(Field::Qos))
+        }
     };
     let user = if holder == QuotaHolder::Account { record.get(Field::User) } else { None };
     let of = |reach: QuotaReach| Quota {
@@ -25,9 +27,21 @@ pub(super) fn quotas(record: &Record, holder: QuotaHolder) -> Vec<Quota> {
         ..Quota::default()
     };
     let limits = [
-        (QuotaReach::Group, Field::GroupTres, Some(Field::GroupJobs), Some(Field::GroupSubmitted), Some(Field::GroupTime)),
+        (
+            QuotaReach::Group,
+            Field::GroupTres,
+            Some(Field::GroupJobs),
+            Some(Field::GroupSubmitted),
+            Some(Field::GroupTime),
+        ),
         (QuotaReach::User, Field::UserTres, Some(Field::UserJobs), Some(Field::UserSubmitted), None),
-        (QuotaReach::Account, Field::AccountTres, Some(Field::AccountJobs), Some(Field::AccountSubmitted), None),
+        (
+            QuotaReach::Account,
+            Field::AccountTres,
+            Some(Field::AccountJobs),
+            Some(Field::AccountSubmitted),
+            None,
+        ),
         (QuotaReach::Job, Field::JobTres, None, None, Some(Field::TimeLimit)),
         (QuotaReach::Node, Field::NodeTres, None, None, None),
         (QuotaReach::JobAtLeast, Field::LeastTres, None, None, None),

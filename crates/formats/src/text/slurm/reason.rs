@@ -18,7 +18,10 @@ pub(super) fn reason(text: &str) -> Option<WaitReason> {
         return Some(with_rest(word, rest));
     }
     let is_sentence = slurm_sentence(text).is_some();
-    if !is_sentence && (is_cut || is_bracketed) && let Some(whole) = slurm_reason_begun(text) {
+    if !is_sentence
+        && (is_cut || is_bracketed)
+        && let Some(whole) = slurm_reason_begun(text)
+    {
         return Some(WaitReason { word: whole.to_owned(), ..WaitReason::default() });
     }
     Some(WaitReason { word: masked_text(text), named_nodes: named_nodes(text), ..WaitReason::default() })
@@ -107,7 +110,8 @@ mod tests {
 
     #[test]
     fn sentences_and_what_is_cut() {
-        let whole = "Nodes required for job are DOWN, DRAINED or reserved for jobs in higher priority partitions";
+        let whole =
+            "Nodes required for job are DOWN, DRAINED or reserved for jobs in higher priority partitions";
         assert_eq!(word(&format!("({whole})")).as_deref(), Some(whole));
         assert!(known_reason("(Nodes required for job are DOWN, DRAINED or rese").is_some());
         assert_eq!(word("(ReqNodeNotAv").as_deref(), Some("ReqNodeNotAvail"));

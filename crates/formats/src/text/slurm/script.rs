@@ -13,7 +13,8 @@ use crate::text::{Block, Context};
 pub(in crate::text) fn read(lines: &[Line<'_>], _: &Context<'_>) -> Option<Block> {
     let is_shell = |text: &str| text.starts_with("#!");
     let first = lines.first()?.text.trim();
-    let is_begin = options_of(first).is_some() || is_shell(first) && lines.iter().skip(1).take(3).any(|line| options_of(&line.text).is_some());
+    let is_begin = options_of(first).is_some()
+        || is_shell(first) && lines.iter().skip(1).take(3).any(|line| options_of(&line.text).is_some());
     if !is_begin {
         return None;
     }
@@ -39,7 +40,8 @@ pub(in crate::text) fn read(lines: &[Line<'_>], _: &Context<'_>) -> Option<Block
 /// Adds what Slurm takes where a script does not say it: one task, on one node.
 fn settle(record: &mut Record) {
     let number = |field: Field| record.get(field).and_then(count);
-    let (tasks, nodes, on_each) = (number(Field::Tasks), number(Field::NodeCount), number(Field::TasksPerNode));
+    let (tasks, nodes, on_each) =
+        (number(Field::Tasks), number(Field::NodeCount), number(Field::TasksPerNode));
     let tasks = tasks.unwrap_or_else(|| nodes.unwrap_or(1).saturating_mul(on_each.unwrap_or(1)));
     record.put_first(Field::Tasks, &tasks.to_string());
     if nodes.is_none() && tasks == 1 {

@@ -12,7 +12,9 @@ use crate::text::{Block, Context};
 
 /// Reads the report, if it begins with the first of these lines.
 pub(in crate::text) fn read(lines: &[Line<'_>], _: &Context<'_>) -> Option<Block> {
-    let is_title = |line: Option<&Line<'_>>| line.is_some_and(|line| line.text.trim_start().starts_with("sdiag output at"));
+    let is_title = |line: Option<&Line<'_>>| {
+        line.is_some_and(|line| line.text.trim_start().starts_with("sdiag output at"))
+    };
     let is_stars = |text: &str| text.len() >= 10 && text.bytes().all(|byte| byte == b'*');
     let is_begin = is_title(lines.first()) || is_stars(&lines.first()?.text) && is_title(lines.get(1));
     if !is_begin {

@@ -24,8 +24,8 @@ pub(super) fn phase(text: &str) -> Option<JobPhase> {
 
 fn phase_of_word(word: &str) -> Option<JobPhase> {
     let phase = match word.to_ascii_uppercase().as_str() {
-        "PD" | "PENDING" | "RQ" | "REQUEUED" | "RH" | "REQUEUE_HOLD" | "RF" | "REQUEUE_FED" | "RD" | "RESV_DEL_HOLD"
-        | "SE" | "SPECIAL_EXIT" => JobPhase::Waiting,
+        "PD" | "PENDING" | "RQ" | "REQUEUED" | "RH" | "REQUEUE_HOLD" | "RF" | "REQUEUE_FED" | "RD"
+        | "RESV_DEL_HOLD" | "SE" | "SPECIAL_EXIT" => JobPhase::Waiting,
         "CF" | "CONFIGURING" | "PO" | "POWER_UP_NODE" => JobPhase::Starting,
         "R" | "RUNNING" | "RS" | "RESIZING" | "SI" | "SIGNALING" => JobPhase::Running,
         "S" | "SUSPENDED" | "ST" | "STOPPED" => JobPhase::Suspended,
@@ -45,7 +45,9 @@ fn phase_of_word(word: &str) -> Option<JobPhase> {
 /// Returns whether a cell is a state of a job in its long form, which nothing else looks like.
 pub(super) fn is_long_job_state(text: &str) -> bool {
     let first = text.trim().split([' ', '+', ',']).next().unwrap_or_default();
-    first.len() > 4 && first.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_') && phase_of_word(first).is_some()
+    first.len() > 4
+        && first.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_')
+        && phase_of_word(first).is_some()
 }
 
 /// What the state of a node says.
@@ -76,8 +78,17 @@ pub(super) fn node_state(text: &str) -> Option<NodeState> {
 }
 
 /// Flags that say nothing of whether the node takes jobs.
-const IGNORED_FLAGS: &[&str] =
-    &["cloud", "dynamic_norm", "dynamic_future", "external", "res", "undrain", "resume", "power_drain", "backfill"];
+const IGNORED_FLAGS: &[&str] = &[
+    "cloud",
+    "dynamic_norm",
+    "dynamic_future",
+    "external",
+    "res",
+    "undrain",
+    "resume",
+    "power_drain",
+    "backfill",
+];
 
 /// Marks behind a state.
 const MARKS: &[(char, NodeCondition)] = &[
@@ -124,7 +135,9 @@ fn add_word(state: &mut NodeState, word: &str) -> bool {
         "reboot" | "reboot_requested" => (None, &[Is::RebootPending]),
         "inval" | "invalid" | "invalid_reg" => (None, &[Is::Unregistered]),
         "futr" | "future" => (None, &[Is::Down]),
-        "pow_dn" | "powering_down" | "powered_down" | "powerdown" | "power_down" => (None, &[Is::PoweredDown]),
+        "pow_dn" | "powering_down" | "powered_down" | "powerdown" | "power_down" => {
+            (None, &[Is::PoweredDown])
+        }
         "pow_up" | "powering_up" | "power_up" => (None, &[Is::PoweringUp]),
         _ => return false,
     };
@@ -199,6 +212,9 @@ mod tests {
         for text in ["", "n1", "up", "running", "idle+hello", "Ready"] {
             assert_eq!(of(text), None, "{text}");
         }
-        assert_eq!([queue_is_open("up"), queue_is_open("INACT"), queue_is_open("x")], [Some(true), Some(false), None]);
+        assert_eq!(
+            [queue_is_open("up"), queue_is_open("INACT"), queue_is_open("x")],
+            [Some(true), Some(false), None]
+        );
     }
 }

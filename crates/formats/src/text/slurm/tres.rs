@@ -105,7 +105,8 @@ fn cards_of(item: &str) -> Option<(Option<String>, u64)> {
     if !rest.is_empty() && !rest.starts_with([':', '=']) {
         return None;
     }
-    let parts: Vec<&str> = rest.split([':', '=']).filter(|part| !part.is_empty() && *part != "no_consume").collect();
+    let parts: Vec<&str> =
+        rest.split([':', '=']).filter(|part| !part.is_empty() && *part != "no_consume").collect();
     match parts.as_slice() {
         [] => Some((None, 1)),
         [one] => match count(one) {
@@ -124,7 +125,8 @@ fn is_kind(word: &str) -> bool {
 /// Returns whether a cell is surely a list of GRES with a card in it.
 pub(super) fn is_gres(text: &str) -> bool {
     let text = text.trim();
-    (text.starts_with("gpu:") || text.starts_with("gres/gpu") || text.starts_with("gres:gpu")) && gres(text).is_some()
+    (text.starts_with("gpu:") || text.starts_with("gres/gpu") || text.starts_with("gres:gpu"))
+        && gres(text).is_some()
 }
 
 #[cfg(test)]

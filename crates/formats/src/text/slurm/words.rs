@@ -6,8 +6,23 @@ use gpuwhy_model::units::{Bytes, Seconds};
 /// Returns a cell that says something; none for the many ways to write nothing.
 pub(super) fn said(text: &str) -> Option<&str> {
     const NOTHING: &[&str] = &[
-        "", "(null)", "null", "n/a", "na", "none", "none assigned", "unknown", "-", "--", "invalid", "not_set", "notset", "nan",
-        "no_val", "[]", "{}",
+        "",
+        "(null)",
+        "null",
+        "n/a",
+        "na",
+        "none",
+        "none assigned",
+        "unknown",
+        "-",
+        "--",
+        "invalid",
+        "not_set",
+        "notset",
+        "nan",
+        "no_val",
+        "[]",
+        "{}",
     ];
     let text = text.trim().trim_matches('"').trim();
     (!NOTHING.iter().any(|nothing| text.eq_ignore_ascii_case(nothing))).then_some(text)
@@ -50,7 +65,11 @@ pub(super) fn memory(text: &str) -> Option<(Bytes, Per)> {
         _ => return None,
     };
     let bytes = number * 2_f64.powi(power);
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "no sign is read, and the size is checked")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "no sign is read, and the size is checked"
+    )]
     (bytes < u64::MAX as f64).then(|| (Bytes(bytes.round() as u64), per))
 }
 
@@ -58,7 +77,10 @@ pub(super) fn memory(text: &str) -> Option<(Bytes, Per)> {
 /// Unlimited time is unsupported.
 pub(super) fn time(text: &str, plain_s: f64) -> Option<Reading<Seconds>> {
     let text = text.trim().trim_end_matches('+');
-    if ["unlimited", "infinite", "infinity", "partition_limit"].iter().any(|word| text.eq_ignore_ascii_case(word)) {
+    if ["unlimited", "infinite", "infinity", "partition_limit"]
+        .iter()
+        .any(|word| text.eq_ignore_ascii_case(word))
+    {
         // The limit of the partition is a limit, but not said here.
         return (!text.eq_ignore_ascii_case("partition_limit")).then_some(Reading::Unsupported);
     }
@@ -100,7 +122,11 @@ pub(super) fn count(text: &str) -> Option<u64> {
         None => (first, 1.0),
     };
     let number = figure(digits)?;
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at most nine digits, no sign")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "at most nine digits, no sign"
+    )]
     (number.fract() == 0.0 || factor > 1.0).then(|| (number * factor).round() as u64)
 }
 

@@ -84,8 +84,9 @@ fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
             findings.blind(Signal::ProcessState, why_not_in_proc(scene));
         }
     }
-    let is_everything =
-        findings.undecided.is_empty() && findings.answers().next().is_none() && !a_program_failed(scene, findings);
+    let is_everything = findings.undecided.is_empty()
+        && findings.answers().next().is_none()
+        && !a_program_failed(scene, findings);
     if healthy.is_empty() || !is_everything {
         return;
     }

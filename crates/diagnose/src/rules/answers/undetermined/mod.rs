@@ -27,7 +27,13 @@ pub(crate) static RULE: Rule = Rule {
     needs: Needs {
         span: Span::NONE,
         samples: 1,
-        signals: &[Signal::PciCards, Signal::DriverLibrary, Signal::GpuBusy, Signal::VramUsed, Signal::ProgramLog],
+        signals: &[
+            Signal::PciCards,
+            Signal::DriverLibrary,
+            Signal::GpuBusy,
+            Signal::VramUsed,
+            Signal::ProgramLog,
+        ],
     },
     check,
 };

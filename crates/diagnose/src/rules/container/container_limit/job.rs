@@ -24,14 +24,18 @@ pub(super) fn check(scene: &Scene, findings: &mut Findings) {
 fn judge(job: &Job) -> Draft {
     let id = job.id.clone();
     let subject = Subject { kind: SubjectKind::Job, id: id.clone(), name: id.clone() };
-    let mut draft = Draft::new(&RULE, subject, format!("job {id} memory"), Vec::new(), text::summary_job_memory());
+    let mut draft =
+        Draft::new(&RULE, subject, format!("job {id} memory"), Vec::new(), text::summary_job_memory());
     draft = draft.culprits(vec![culprit::of_job(job)], Vec::new());
     draft.balance.past_decides = true;
     draft.finding.impact = Impact { blocked: 1, ..Impact::default() };
     draft.finding.detail.insert("limit".to_owned(), "memory".to_owned());
     let reader = reader_of(job.scheduler);
     let state = job.state.known().cloned().unwrap_or_else(|| JobPhase::OutOfMemory.id().to_owned());
-    draft.agree(4.0, once(Signal::JobState, state.as_str(), Unit::Text, reader, text::job_state(state.as_str())));
+    draft.agree(
+        4.0,
+        once(Signal::JobState, state.as_str(), Unit::Text, reader, text::job_state(state.as_str())),
+    );
     let given = job.given.memory.known().or(job.asked.memory.known()).or(job.asked_per_node.memory.known());
     match (given, job.usage.memory.known()) {
         (Some(given), Some(used)) => {
@@ -40,7 +44,13 @@ fn judge(job: &Job) -> Draft {
             draft.mention(once(Signal::JobUsage, used.0, Unit::Bytes, reader, words));
         }
         (Some(given), None) => {
-            draft.mention(once(Signal::JobRequest, given.0, Unit::Bytes, reader, text::job_memory_given(*given)));
+            draft.mention(once(
+                Signal::JobRequest,
+                given.0,
+                Unit::Bytes,
+                reader,
+                text::job_memory_given(*given),
+            ));
         }
         _ => draft.silent(0.5),
     }

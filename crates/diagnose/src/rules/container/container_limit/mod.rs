@@ -4,8 +4,8 @@ mod devices;
 mod job;
 mod memory;
 mod processor;
-mod start;
 mod said;
+mod start;
 mod tasks;
 
 use gpuwhy_model::cause::Cause;

@@ -56,7 +56,11 @@ mod tests {
     fn counts_are_read_out_of_a_reason() {
         assert_eq!(missing("gres/gpu count reported lower than configured (7 < 8)"), Some((7, 8)));
         assert_eq!(missing("gres/gpu count reported lower than configured (0 < 4)"), Some((0, 4)));
-        for reason in ["Low RealMemory (reported:1 < 2)", "gres/gpu count repor", "gres/gpu count reported lower than configured (8 < 7)"] {
+        for reason in [
+            "Low RealMemory (reported:1 < 2)",
+            "gres/gpu count repor",
+            "gres/gpu count reported lower than configured (8 < 7)",
+        ] {
             assert_eq!(missing(reason), None, "{reason}");
         }
     }

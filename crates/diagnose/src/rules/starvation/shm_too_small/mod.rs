@@ -30,12 +30,7 @@ pub(crate) static RULE: Rule = Rule {
     needs: Needs {
         span: Span::NONE,
         samples: 1,
-        signals: &[
-            Signal::SharedMemory,
-            Signal::GpuBusy,
-            Signal::ProcessList,
-            Signal::ProgramLog,
-        ],
+        signals: &[Signal::SharedMemory, Signal::GpuBusy, Signal::ProcessList, Signal::ProgramLog],
     },
     check,
 };

@@ -68,7 +68,8 @@ impl<'scene> Closed<'scene> {
 
     /// Returns the cards of the closed nodes.
     pub(super) fn cards(&self) -> u64 {
-        let cards = self.nodes.iter().filter_map(|node| Some(node.has.cards.known()?.saturating_mul(node.number())));
+        let cards =
+            self.nodes.iter().filter_map(|node| Some(node.has.cards.known()?.saturating_mul(node.number())));
         cards.fold(0, u64::saturating_add)
     }
 
@@ -107,7 +108,11 @@ impl<'scene> Closed<'scene> {
         let Some(first) = self.nodes.first() else {
             return;
         };
-        draft.agree_by(weight, strength, once(Signal::NodeState, number, Unit::Count, reader_of(first.scheduler), words));
+        draft.agree_by(
+            weight,
+            strength,
+            once(Signal::NodeState, number, Unit::Count, reader_of(first.scheduler), words),
+        );
     }
 
     /// Shows what is written at the nodes.

@@ -12,8 +12,8 @@ use gpuwhy_model::signal::Signal;
 use gpuwhy_model::units::Unit;
 use gpuwhy_model::verdict::{Impact, Severity, Subject};
 
-use super::scheduler_pending::apart;
 use super::says;
+use super::scheduler_pending::apart;
 use crate::draft::Draft;
 use crate::evidence::once;
 use crate::facts::cluster::{Group, WaitingJobs, fit, folded, reader_of};
@@ -159,8 +159,13 @@ fn about_nodes(closed: &Closed<'_>) -> Draft {
     // Many names are no label.
     let name = if names.len() > 60 { String::new() } else { names };
     let subject = Subject { kind: SubjectKind::Node, id: name.clone(), name };
-    let summary = if closed.number() == 1 { words::summary_node(closed) } else { text::summary_nodes(closed.of, closed.number()) };
-    let mut draft = Draft::new(&RULE, subject, "cluster".to_owned(), Vec::new(), summary).severity(Severity::Warn);
+    let summary = if closed.number() == 1 {
+        words::summary_node(closed)
+    } else {
+        text::summary_nodes(closed.of, closed.number())
+    };
+    let mut draft =
+        Draft::new(&RULE, subject, "cluster".to_owned(), Vec::new(), summary).severity(Severity::Warn);
     draft.balance.past_decides = true;
     draft.finding.impact = Impact { blocked: closed.cards(), ..Impact::default() };
     detail(closed, &mut draft);

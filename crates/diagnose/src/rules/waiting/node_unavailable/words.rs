@@ -46,8 +46,11 @@ pub(super) fn states(closed: &Closed<'_>) -> Text {
     let count = |condition: &NodeCondition| {
         number_of(closed.nodes.iter().copied().filter(|node| super::closed::has(node, *condition)))
     };
-    let mut present: Vec<(u64, &NodeCondition)> =
-        STATES.iter().map(|condition| (count(condition), condition)).filter(|(count, _)| *count > 0).collect();
+    let mut present: Vec<(u64, &NodeCondition)> = STATES
+        .iter()
+        .map(|condition| (count(condition), condition))
+        .filter(|(count, _)| *count > 0)
+        .collect();
     present.sort_by_key(|(count, _)| std::cmp::Reverse(*count));
     let mut words = present.into_iter().filter_map(|(_, condition)| state(*condition));
     match (words.next(), words.next()) {
@@ -66,8 +69,22 @@ pub(super) fn summary_node(closed: &Closed<'_>) -> Text {
 const KNOWN_REASONS: &[(&[&str], fn() -> Text)] = &[
     (&["count reported lower than configured", "gres/gpu count repor", "gpu count"], text::fix_cards_missing),
     (&["kill task failed", "killtask", "epilog error", "prolog error"], text::fix_unkillable),
-    (&["low realmemory", "low real memory", "low memory", "low socket", "low cpu", "low core", "low tmpdisk"], text::fix_less_than_configured),
-    (&["not responding", "no respond", "node unexpectedly rebooted", "unexpectedly rebooted"], text::fix_not_responding),
+    (
+        &[
+            "low realmemory",
+            "low real memory",
+            "low memory",
+            "low socket",
+            "low cpu",
+            "low core",
+            "low tmpdisk",
+        ],
+        text::fix_less_than_configured,
+    ),
+    (
+        &["not responding", "no respond", "node unexpectedly rebooted", "unexpectedly rebooted"],
+        text::fix_not_responding,
+    ),
     (&["reboot", "maint", "upgrade", "update", "patch"], text::fix_planned),
     (&["nhc", "health", "check", "xid", "ecc", "gpu"], text::fix_health),
 ];

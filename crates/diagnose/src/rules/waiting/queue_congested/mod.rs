@@ -64,7 +64,11 @@ fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
 
 /// Returns all jobs of a queue that would start if only there were room, as one group; the reason of the first to start.
 /// What is wrong with a request itself is no lack of room.
-fn demand_of<'scene>(scene: &'scene Scene, waiting: &WaitingJobs<'scene>, queue: &str) -> Option<Group<'scene>> {
+fn demand_of<'scene>(
+    scene: &'scene Scene,
+    waiting: &WaitingJobs<'scene>,
+    queue: &str,
+) -> Option<Group<'scene>> {
     let mut parts: Vec<Group<'scene>> = waiting
         .groups
         .iter()
@@ -108,7 +112,10 @@ fn weigh_reason(waiting: &WaitingJobs<'_>, group: &Group<'_>, draft: &mut Draft)
         // The scheduler has not said yet what they wait for.
         draft.only_possible();
         let words = text::waiting(group.size);
-        draft.agree(1.0, once(Signal::QueueLength, group.size, Unit::Count, reader_of(group.scheduler), words));
+        draft.agree(
+            1.0,
+            once(Signal::QueueLength, group.size, Unit::Count, reader_of(group.scheduler), words),
+        );
         return;
     }
     let largest = waiting.largest().max(1);
@@ -140,12 +147,16 @@ fn weigh_nodes(scene: &Scene, group: &Group<'_>, fit: &Fit<'_>, limits: &Limits,
     let reader = reader_of(group.scheduler);
     let open = fit.number_open();
     let closed = fit.number_closed();
-    let is_idle = |node: &gpuwhy_model::scene::ClusterNode| node.activity == Reading::Known(NodeActivity::Idle);
+    let is_idle =
+        |node: &gpuwhy_model::scene::ClusterNode| node.activity == Reading::Known(NodeActivity::Idle);
     if fit.has_room() {
         let nodes = fit.open_with(Room::Free);
         // Without knowing what it asks for, an idle node need not be one for it.
         let weight = if fit.need.is_known() { 1.5 } else { 0.5 };
-        draft.contradict(weight, once(Signal::NodeResources, nodes, Unit::Count, reader, text::has_room(nodes)));
+        draft.contradict(
+            weight,
+            once(Signal::NodeResources, nodes, Unit::Count, reader, text::has_room(nodes)),
+        );
         draft.silent(1.0);
     } else if fit.is_surely_full() && open > 0 {
         draft.agree(3.0, once(Signal::NodeResources, 0_u64, Unit::Count, reader, text::all_in_use(open)));
@@ -161,13 +172,21 @@ fn weigh_nodes(scene: &Scene, group: &Group<'_>, fit: &Fit<'_>, limits: &Limits,
     if closed > 0 {
         let words = text::closed(all, closed);
         let evidence = once(Signal::NodeState, closed, Unit::Count, reader, words);
-        if is_much && fit.lacks_closed_nodes() { draft.contradict(1.0, evidence) } else { draft.mention(evidence) }
+        if is_much && fit.lacks_closed_nodes() {
+            draft.contradict(1.0, evidence)
+        } else {
+            draft.mention(evidence)
+        }
     }
 }
 
 /// Weighs how many nodes of the queue do what, where they are only counted.
 fn weigh_counts(scene: &Scene, group: &Group<'_>, draft: &mut Draft) {
-    let counts = scene.queues.iter().find(|queue| queue.name == group.queue).and_then(|queue| queue.node_counts.known());
+    let counts = scene
+        .queues
+        .iter()
+        .find(|queue| queue.name == group.queue)
+        .and_then(|queue| queue.node_counts.known());
     let reader = reader_of(group.scheduler);
     match counts {
         Some(NodeCounts { allocated, idle: 0, total, .. }) if *allocated > 0 => {
@@ -188,7 +207,9 @@ fn weigh_counts(scene: &Scene, group: &Group<'_>, draft: &mut Draft) {
 fn name_holders(scene: &Scene, group: &Group<'_>, draft: &mut Draft) {
     let shares_a_queue = |job: &&Job| {
         let own = group.jobs.iter().flat_map(|job| &job.queues);
-        job.queues.is_empty() || group.queue.is_empty() || own.into_iter().any(|queue| job.queues.contains(queue))
+        job.queues.is_empty()
+            || group.queue.is_empty()
+            || own.into_iter().any(|queue| job.queues.contains(queue))
     };
     let mut holders: Vec<(u64, &Job)> = scene
         .jobs

@@ -97,7 +97,10 @@ fn weigh_others(waiting: &WaitingJobs<'_>, group: &Group<'_>, trouble: &Trouble<
     }
     let weight = if demand as f64 >= group.size as f64 * FAR_MORE { 1.5 } else { 0.5 };
     let words = text::others_wait(demand);
-    draft.contradict(weight, once(Signal::QueueLength, demand, Unit::Count, reader_of(group.scheduler), words));
+    draft.contradict(
+        weight,
+        once(Signal::QueueLength, demand, Unit::Count, reader_of(group.scheduler), words),
+    );
 }
 
 impl Trouble<'_> {
@@ -111,7 +114,11 @@ impl Trouble<'_> {
                 match reckoning {
                     Some(reckoning) => {
                         let (gap, words) = words::reckoned(reckoning);
-                        draft.agree_by(2.0, strength, once(Signal::JobLimits, gap, Unit::Count, reader, words));
+                        draft.agree_by(
+                            2.0,
+                            strength,
+                            once(Signal::JobLimits, gap, Unit::Count, reader, words),
+                        );
                         for (key, number) in [
                             ("need", reckoning.need),
                             ("have", Some(reckoning.most)),
@@ -139,7 +146,10 @@ impl Trouble<'_> {
             }
             Trouble::Beside(squeeze) => {
                 let free = squeeze.free();
-                draft.agree(3.0, once(Signal::NodeResources, free, Unit::Count, reader, words::squeeze(squeeze)));
+                draft.agree(
+                    3.0,
+                    once(Signal::NodeResources, free, Unit::Count, reader, words::squeeze(squeeze)),
+                );
                 draft.agree(1.0, says(group));
                 draft.silent(1.0);
             }
@@ -157,7 +167,10 @@ impl Trouble<'_> {
                 draft.silent(if cards.is_some_and(|cards| cards > 1) { 1.0 } else { 3.0 });
             }
             Trouble::WantedNodes { nodes } => {
-                draft.agree(3.0, once(Signal::JobRequest, nodes.as_str(), Unit::Text, reader, text::wants(nodes.as_str())));
+                draft.agree(
+                    3.0,
+                    once(Signal::JobRequest, nodes.as_str(), Unit::Text, reader, text::wants(nodes.as_str())),
+                );
                 draft.agree(1.0, says(group));
                 draft.silent(1.0);
             }

@@ -12,7 +12,8 @@ use crate::evidence::once;
 use crate::facts::cluster::{Group, cards_of, has_place, reader_of};
 
 /// Commands that keep a place and do no work themselves.
-const KEEPERS: &[&str] = &["sleep", "bash", "sh", "zsh", "tcsh", "csh", "fish", "tail", "tmux", "screen", "cat", "read"];
+const KEEPERS: &[&str] =
+    &["sleep", "bash", "sh", "zsh", "tcsh", "csh", "fish", "tail", "tmux", "screen", "cat", "read"];
 /// Names of scripts that say what they are for.
 const KEEPING: &[&str] = &["hold", "keepalive", "keep_alive", "placeholder", "occupy", "sleep"];
 /// More jobs are not named.
@@ -40,7 +41,8 @@ pub(super) fn name(scene: &Scene, group: &Group<'_>, draft: &mut Draft) {
     let names: Vec<String> = keepers.iter().take(NAMED_MAX).map(|job| job.id.clone()).collect();
     let words = text::placeholders(cards, names);
     draft.mention(once(Signal::JobRequest, cards, Unit::Count, reader_of(group.scheduler), words));
-    let targets = keepers.iter().take(NAMED_MAX).map(|job| Target { kind: SubjectKind::Job, id: job.id.clone() });
+    let targets =
+        keepers.iter().take(NAMED_MAX).map(|job| Target { kind: SubjectKind::Job, id: job.id.clone() });
     draft.advise(Action::AskOwner, targets.collect(), text::fix_placeholders());
 }
 
@@ -51,6 +53,7 @@ fn keeps_a_place(job: &Job) -> bool {
     let program = command.arguments().first().map_or("", String::as_str);
     let name = program.rsplit('/').next().unwrap_or(program).trim_start_matches('-').to_ascii_lowercase();
     let is_script = name.contains('.') && KEEPING.iter().any(|word| name.contains(word));
-    let is_named_so = KEEPING.iter().any(|word| name.contains(&format!("_{word}")) || name.contains(&format!("-{word}")));
+    let is_named_so =
+        KEEPING.iter().any(|word| name.contains(&format!("_{word}")) || name.contains(&format!("-{word}")));
     (KEEPERS.contains(&name.as_str()) && command.arguments().len() <= 2) || is_script || is_named_so
 }

@@ -41,10 +41,17 @@ pub(in super::super) enum Misfit<'scene> {
 /// What is not free beside the free cards.
 #[derive(Debug, Clone, PartialEq)]
 pub(in super::super) enum Squeeze {
-    Cpus { cards: u64 },
-    Memory { cards: u64 },
+    Cpus {
+        cards: u64,
+    },
+    Memory {
+        cards: u64,
+    },
     /// The free cards stand on different nodes.
-    Scattered { cards: u64, need: u64 },
+    Scattered {
+        cards: u64,
+        need: u64,
+    },
 }
 
 impl Misfit<'_> {
@@ -135,7 +142,10 @@ fn by_reason<'scene>(scene: &Scene, job: &Job, group: &Group<'_>) -> Trouble<'sc
 /// Returns the script of a job that says nothing of its request itself, where there is just one.
 fn script_of<'scene>(scene: &'scene Scene, job: &Job) -> Option<&'scene Job> {
     let is_script = |other: &&Job| {
-        other.id.is_empty() && !other.phase.is_known() && other.scheduler == job.scheduler && !other.asked.is_unknown()
+        other.id.is_empty()
+            && !other.phase.is_known()
+            && other.scheduler == job.scheduler
+            && !other.asked.is_unknown()
     };
     let mut scripts = scene.jobs.iter().filter(is_script);
     let only = scripts.next()?;
@@ -143,7 +153,11 @@ fn script_of<'scene>(scene: &'scene Scene, job: &Job) -> Option<&'scene Job> {
 }
 
 /// Returns what is wrong with a job that is told to wait for room or its turn.
-fn of_demand<'scene>(scene: &'scene Scene, job: &'scene Job, group: &Group<'scene>) -> Option<Trouble<'scene>> {
+fn of_demand<'scene>(
+    scene: &'scene Scene,
+    job: &'scene Job,
+    group: &Group<'scene>,
+) -> Option<Trouble<'scene>> {
     if is_in_closed_queues(scene, job) {
         return Some(Trouble::Reason(WaitClass::QueueClosed));
     }
@@ -159,7 +173,8 @@ fn of_demand<'scene>(scene: &'scene Scene, job: &'scene Job, group: &Group<'scen
     }
     if fit.has_room() {
         let nodes = fit.open_with(Room::Free);
-        return (group.why.class == WaitClass::Turn && fit.need.is_known()).then_some(Trouble::Place { nodes });
+        return (group.why.class == WaitClass::Turn && fit.need.is_known())
+            .then_some(Trouble::Place { nodes });
     }
     if fit.is_surely_full() { squeeze(&fit).map(Trouble::Beside) } else { None }
 }
@@ -207,7 +222,10 @@ fn misfit<'scene>(scene: &'scene Scene, job: &'scene Job, fit: &Fit<'scene>) -> 
     let have = fit.number_suitable();
     // A list of nodes may be cut; a queue that says its number is not.
     let is_whole = job.queues.iter().any(|name| {
-        scene.queues.iter().any(|queue| queue.name == *name && (queue.node_counts.is_known() || !queue.nodes.is_empty()))
+        scene
+            .queues
+            .iter()
+            .any(|queue| queue.name == *name && (queue.node_counts.is_known() || !queue.nodes.is_empty()))
     });
     (is_whole && need.nodes > have).then_some(Misfit::Nodes { need: need.nodes, have })
 }

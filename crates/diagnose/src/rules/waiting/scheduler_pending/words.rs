@@ -42,7 +42,9 @@ fn of_limit(why: &Why<'_>, reckoning: Option<&Reckoning>) -> Text {
         (WaitClass::TooSmall, _) => text::why_too_small(limit),
         (_, Measure::Minutes) => text::why_budget(limit),
         (_, Measure::RunningMinutes) => text::why_running_budget(limit),
-        _ if reckoning.is_some_and(|reckoning| reckoning.counts_whole_nodes) => text::why_quota_exclusive(limit),
+        _ if reckoning.is_some_and(|reckoning| reckoning.counts_whole_nodes) => {
+            text::why_quota_exclusive(limit)
+        }
         // A limit that is smaller than the request alone never clears.
         _ if reckoning.is_some_and(|reckoning| reckoning.need.is_some_and(|need| need > reckoning.most)) => {
             text::why_quota_never(limit)
@@ -197,7 +199,8 @@ fn advise_on_limit(group: &Group<'_>, reckoning: Option<&Reckoning>, step: &mut 
         }
         let left = reckoning.most - reckoning.used.unwrap_or(0.0);
         let needs_more = reckoning.need.is_none_or(|need| need > left);
-        if left > 0.0 && needs_more && group.why.class != WaitClass::TooSmall && !reckoning.counts_whole_nodes {
+        if left > 0.0 && needs_more && group.why.class != WaitClass::TooSmall && !reckoning.counts_whole_nodes
+        {
             step(Action::ChangeRequest, text::fix_ask_at_most(reckoning.amount(left)));
         }
     }
@@ -237,7 +240,8 @@ fn advise_on_class(class: WaitClass, is_slurm: bool, step: &mut dyn FnMut(Action
 
 /// Returns the kinds of cards that the cluster has.
 fn kinds(scene: &Scene) -> Vec<String> {
-    let mut kinds: Vec<String> = scene.cluster.iter().flat_map(|node| node.has.card_kinds.keys().cloned()).collect();
+    let mut kinds: Vec<String> =
+        scene.cluster.iter().flat_map(|node| node.has.card_kinds.keys().cloned()).collect();
     kinds.sort();
     kinds.dedup();
     kinds

@@ -54,7 +54,9 @@ fn put(record: &mut Record, value: &Value, field: Field, paths: &[&str]) {
 
 /// Adds a number above zero with a unit behind it; 0 stands for "not set" in many members.
 fn put_number(record: &mut Record, value: &Value, field: Field, paths: &[&str], unit: &str) {
-    let found = paths.iter().find_map(|path| at(value, path).and_then(number).and_then(whole).filter(|number| *number > 0));
+    let found = paths
+        .iter()
+        .find_map(|path| at(value, path).and_then(number).and_then(whole).filter(|number| *number > 0));
     if let Some(number) = found {
         record.push(field, format!("{number}{unit}"));
     }
@@ -71,7 +73,9 @@ fn put_minutes(record: &mut Record, value: &Value, field: Field, paths: &[&str])
 
 /// Adds a time that is given in seconds since 1970, in UTC.
 fn put_instant(record: &mut Record, value: &Value, field: Field, paths: &[&str]) {
-    let found = paths.iter().find_map(|path| at(value, path).and_then(number).and_then(whole).filter(|number| *number > 0));
+    let found = paths
+        .iter()
+        .find_map(|path| at(value, path).and_then(number).and_then(whole).filter(|number| *number > 0));
     let instant = found.and_then(|seconds| jiff::Timestamp::from_second(i64::try_from(seconds).ok()?).ok());
     if let Some(instant) = instant {
         record.push(field, instant.to_string());
@@ -107,7 +111,13 @@ fn job_record(value: &Value) -> Record {
     put_number(&mut record, value, Field::Cpus, &["cpus", "required/CPUs"], "");
     put_number(&mut record, value, Field::Tasks, &["tasks"], "");
     put_number(&mut record, value, Field::CpusPerTask, &["cpus_per_task"], "");
-    put_number(&mut record, value, Field::MemoryPerNode, &["memory_per_node", "required/memory_per_node"], "M");
+    put_number(
+        &mut record,
+        value,
+        Field::MemoryPerNode,
+        &["memory_per_node", "required/memory_per_node"],
+        "M",
+    );
     put_number(&mut record, value, Field::MemoryPerCpu, &["memory_per_cpu", "required/memory_per_cpu"], "M");
     put_minutes(&mut record, value, Field::TimeLimit, &["time_limit", "time/limit"]);
     put_instant(&mut record, value, Field::StartTime, &["start_time"]);
@@ -124,9 +134,15 @@ fn job_record(value: &Value) -> Record {
 /// Adds the tasks of an array that wait together.
 fn put_tasks(record: &mut Record, value: &Value) {
     let array = at(value, "array_job_id").and_then(number).and_then(whole).filter(|number| *number > 0);
-    let array = array.or_else(|| at(value, "array/job_id").and_then(number).and_then(whole).filter(|id| *id > 0));
-    let tasks = ["array_task_string", "array/task"].iter().find_map(|path| at(value, path)).and_then(Value::as_str);
-    let task = ["array_task_id", "array/task_id"].iter().find_map(|path| at(value, path)).and_then(number).and_then(whole);
+    let array =
+        array.or_else(|| at(value, "array/job_id").and_then(number).and_then(whole).filter(|id| *id > 0));
+    let tasks =
+        ["array_task_string", "array/task"].iter().find_map(|path| at(value, path)).and_then(Value::as_str);
+    let task = ["array_task_id", "array/task_id"]
+        .iter()
+        .find_map(|path| at(value, path))
+        .and_then(number)
+        .and_then(whole);
     let Some(array) = array else {
         return;
     };
@@ -188,7 +204,9 @@ fn node_record(value: &Value) -> Record {
     }
     put_number(&mut record, value, Field::Cpus, &["cpus"], "");
     put_number(&mut record, value, Field::MemoryPerNode, &["real_memory"], "M");
-    for (field, path, unit) in [(Field::CpusGiven, "alloc_cpus", ""), (Field::MemoryGiven, "alloc_memory", "M")] {
+    for (field, path, unit) in
+        [(Field::CpusGiven, "alloc_cpus", ""), (Field::MemoryGiven, "alloc_memory", "M")]
+    {
         if let Some(number) = at(value, path).and_then(number).and_then(whole) {
             record.push(field, format!("{number}{unit}"));
         }
@@ -274,7 +292,13 @@ fn quality_record(value: &Value) -> Record {
             (Field::LeastTres, "limits/min/tres/per/job"),
         ],
     );
-    put_number(&mut record, value, Field::UserJobs, &["limits/max/jobs/active_jobs/per/user", "limits/max/jobs/per/user"], "");
+    put_number(
+        &mut record,
+        value,
+        Field::UserJobs,
+        &["limits/max/jobs/active_jobs/per/user", "limits/max/jobs/per/user"],
+        "",
+    );
     put_number(&mut record, value, Field::AccountJobs, &["limits/max/jobs/active_jobs/per/account"], "");
     put_minutes(&mut record, value, Field::TimeLimit, &["limits/max/wall_clock/per/job"]);
     record

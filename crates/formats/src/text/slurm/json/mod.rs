@@ -133,7 +133,8 @@ fn lines_up_to(ends: &[usize], bytes: usize) -> usize {
 
 fn add_document(document: &Map<String, Value>, gathered: &mut Gathered) -> bool {
     // Answers of some proxies stand in a member of their own.
-    let document = document.get("result").or(document.get("data")).and_then(Value::as_object).unwrap_or(document);
+    let document =
+        document.get("result").or(document.get("data")).and_then(Value::as_object).unwrap_or(document);
     let mut is_known = false;
     for (name, entry) in LISTS {
         let Some(Value::Array(entries)) = document.get(*name) else {
@@ -201,7 +202,9 @@ fn read_entries(lines: &[Line<'_>], text: &str, ends: &[usize], list: &str, entr
 }
 
 fn scheduler(statistics: &Map<String, Value>) -> SchedulerState {
-    let number = |name: &str| -> Reading<u64> { statistics.get(name).and_then(value::number).and_then(value::whole).into() };
+    let number = |name: &str| -> Reading<u64> {
+        statistics.get(name).and_then(value::number).and_then(value::whole).into()
+    };
     let cycle = |name: &str| -> Reading<Seconds> {
         statistics.get(name).and_then(value::number).map(|microseconds| Seconds(microseconds / 1e6)).into()
     };

@@ -79,14 +79,26 @@ fn middle(text: &str) -> Option<Kind> {
 
 /// Returns whether a line has values that only a job has: people pick out single lines.
 fn is_of_job(text: &str) -> bool {
-    const OF_JOB: &[&str] = &["ReqTRES=", "NumNodes=", "NumTasks=", "ReqNodeList=", "MinMemoryNode=", "MinMemoryCPU=", "TresPerNode=", "TresPerJob="];
+    const OF_JOB: &[&str] = &[
+        "ReqTRES=",
+        "NumNodes=",
+        "NumTasks=",
+        "ReqNodeList=",
+        "MinMemoryNode=",
+        "MinMemoryCPU=",
+        "TresPerNode=",
+        "TresPerJob=",
+    ];
     let begins_so = OF_JOB.iter().any(|key| text.starts_with(key));
     let value = text.split_once('=').map_or("", |(_, value)| value);
     begins_so && !value.trim().is_empty() || text.starts_with("RunTime=") && text.contains("TimeLimit=")
 }
 
 fn tres_value(text: &str) -> bool {
-    text.split_whitespace().next().and_then(|word| word.split_once('=')).is_some_and(|(_, value)| super::tres::is_gres(value))
+    text.split_whitespace()
+        .next()
+        .and_then(|word| word.split_once('='))
+        .is_some_and(|(_, value)| super::tres::is_gres(value))
 }
 
 /// Returns whether a line goes on with the block before it.
@@ -101,11 +113,15 @@ fn goes_on(text: &str, kind: Kind) -> bool {
 fn key_of(word: &str) -> Option<&str> {
     let (key, _) = word.split_once('=')?;
     let is_sign = |byte: u8| byte.is_ascii_alphanumeric() || b"/:._-&".contains(&byte);
-    (key.len() <= 40 && key.starts_with(|first: char| first.is_ascii_alphabetic()) && key.bytes().all(is_sign)).then_some(key)
+    (key.len() <= 40
+        && key.starts_with(|first: char| first.is_ascii_alphabetic())
+        && key.bytes().all(is_sign))
+    .then_some(key)
 }
 
 /// Keys whose values are what people or checks wrote: words with `=` may stand in them.
-const FREE: &[&str] = &["Reason", "Comment", "JobName", "Command", "OS", "Extra", "AdminComment", "SubmitLine"];
+const FREE: &[&str] =
+    &["Reason", "Comment", "JobName", "Command", "OS", "Extra", "AdminComment", "SubmitLine"];
 
 /// Adds the values of a line to a record.
 fn take_values(text: &str, kind: Kind, record: &mut Record) {
@@ -113,7 +129,9 @@ fn take_values(text: &str, kind: Kind, record: &mut Record) {
     for word in text.split_whitespace() {
         let key = key_of(word).filter(|key| match &open {
             // Only a name that surely is one ends what somebody wrote.
-            Some((before, _)) if FREE.contains(before) => field(kind, key).is_some() || ENDS_FREE.contains(key),
+            Some((before, _)) if FREE.contains(before) => {
+                field(kind, key).is_some() || ENDS_FREE.contains(key)
+            }
             _ => true,
         });
         match key {
@@ -133,7 +151,19 @@ fn take_values(text: &str, kind: Kind, record: &mut Record) {
 }
 
 /// Keys that stand behind free text and are of no use themselves.
-const ENDS_FREE: &[&str] = &["UserId", "GroupId", "MCS_label", "Nice", "Requeue", "WorkDir", "StdErr", "StdIn", "StdOut", "Boards", "Dependency"];
+const ENDS_FREE: &[&str] = &[
+    "UserId",
+    "GroupId",
+    "MCS_label",
+    "Nice",
+    "Requeue",
+    "WorkDir",
+    "StdErr",
+    "StdIn",
+    "StdOut",
+    "Boards",
+    "Dependency",
+];
 
 fn push(kind: Kind, pair: Option<(&str, String)>, record: &mut Record) {
     if let Some((key, value)) = pair
@@ -158,7 +188,9 @@ fn add(kind: Kind, record: &Record, context: &Context<'_>, gathered: &mut Gather
         Kind::Job => match job::job(record) {
             Some(job) => gathered.push_job(job),
             None => {
-                let id = asked_for(context, &["job", "jobid", "jobs"]).filter(|id| job::is_id(id)).unwrap_or_default();
+                let id = asked_for(context, &["job", "jobid", "jobs"])
+                    .filter(|id| job::is_id(id))
+                    .unwrap_or_default();
                 gathered.push_job(Job { id: id.to_owned(), ..job::nameless(record) });
             }
         },

@@ -84,9 +84,13 @@ fn holds(field: Option<Field>, title: &str, kind: Kind) -> Holds {
         Field::Avail => Holds::Open,
         Field::NodeName => Holds::Nodes,
         Field::Gres | Field::GresUsed | Field::AskedTres | Field::GivenTres | Field::Tres => Holds::Tres,
-        Field::JobName | Field::Reason | Field::NodesOrReason | Field::ReasonNote | Field::Command => Holds::Text,
+        Field::JobName | Field::Reason | Field::NodesOrReason | Field::ReasonNote | Field::Command => {
+            Holds::Text
+        }
         Field::Name if kind != Kind::Qualities => Holds::Text,
-        Field::StartTime | Field::SubmitTime | Field::EndTime | Field::BeginTime | Field::ReasonAt => Holds::Date,
+        Field::StartTime | Field::SubmitTime | Field::EndTime | Field::BeginTime | Field::ReasonAt => {
+            Holds::Date
+        }
         Field::Other if title.eq_ignore_ascii_case("COMMENT") => Holds::Text,
         _ => Holds::Word,
     }
@@ -120,7 +124,9 @@ impl Column {
             Holds::NodeState => is_nothing || state::node_state(word).is_some(),
             Holds::Open => state::queue_is_open(word).is_some(),
             Holds::Nodes => is_nothing || hostlist::is_list(word) || word.contains('['),
-            Holds::Tres => is_nothing || tres::gres(word).is_some() || tres::pairs(word).is_some() || word.contains(':'),
+            Holds::Tres => {
+                is_nothing || tres::gres(word).is_some() || tres::pairs(word).is_some() || word.contains(':')
+            }
             Holds::Date => is_nothing || word.contains(['-', ':']) || word.len() <= 10,
         }
     }
@@ -134,7 +140,8 @@ impl Column {
         };
         let last = words.last().unwrap_or(first);
         let is_below = first.start <= self.end && self.start <= last.end;
-        let is_reason = self.field == Some(Field::NodesOrReason) && reason::known_reason(first.text).is_some();
+        let is_reason =
+            self.field == Some(Field::NodesOrReason) && reason::known_reason(first.text).is_some();
         let many = u32::try_from(words.len() - 1).unwrap_or(u32::MAX / 4);
         many + if is_below || is_reason { 0 } else { AWAY }
     }
@@ -192,7 +199,8 @@ fn lengths(columns: &[Column], words: &[Word<'_>]) -> Option<Vec<usize>> {
     for place in (0..all).rev() {
         let column = &columns[place];
         for from in 0..width {
-            let longest = if column.holds == Holds::Text { words.len() - from } else { 3.min(words.len() - from) };
+            let longest =
+                if column.holds == Holds::Text { words.len() - from } else { 3.min(words.len() - from) };
             for length in 0..=longest {
                 let Some((rest, _)) = best[(place + 1) * width + from + length] else {
                     continue;

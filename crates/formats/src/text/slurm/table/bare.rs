@@ -40,11 +40,7 @@ pub(super) fn read(lines: &[Line<'_>], wanted: Format) -> Option<Block> {
     gather(lines, wanted, |text| by_content(text, wanted))
 }
 
-fn gather(
-    lines: &[Line<'_>],
-    format: Format,
-    record_of: impl Fn(&str) -> Option<Record>,
-) -> Option<Block> {
+fn gather(lines: &[Line<'_>], format: Format, record_of: impl Fn(&str) -> Option<Record>) -> Option<Block> {
     let mut gathered = Gathered::default();
     let mut taken = 0;
     for line in lines {
@@ -86,14 +82,19 @@ fn is_sure(head: &Head, text: &str) -> bool {
             has(Field::Elapsed).is_some_and(words::is_time) && (is_placed || is_reason)
         }
         Format::Sinfo => {
-            let is_of_queue = has(Field::Avail).is_some() && has(Field::TimeLimit).is_some_and(words::is_time);
+            let is_of_queue =
+                has(Field::Avail).is_some() && has(Field::TimeLimit).is_some_and(words::is_time);
             let is_of_node = has(Field::Avail).is_none() && has(Field::NodeCount) == Some("1");
             is_of_queue || is_of_node
         }
         _ => {
-            let is_code = |code: &str| code.split_once(':').is_some_and(|(code, signal)| {
-                [code, signal].iter().all(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()))
-            });
+            let is_code = |code: &str| {
+                code.split_once(':').is_some_and(|(code, signal)| {
+                    [code, signal]
+                        .iter()
+                        .all(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()))
+                })
+            };
             has(Field::ExitCode).is_some_and(is_code)
         }
     }
@@ -101,7 +102,9 @@ fn is_sure(head: &Head, text: &str) -> bool {
 
 /// Makes a record of cells that say by themselves what they are.
 fn by_content(text: &str, wanted: Format) -> Option<Record> {
-    if wanted == Format::Sacct && let Some(record) = by_names(text) {
+    if wanted == Format::Sacct
+        && let Some(record) = by_names(text)
+    {
         return Some(record);
     }
     let marks = [Mark::BarHash, Mark::Bar, Mark::Blanks];

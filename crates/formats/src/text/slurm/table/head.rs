@@ -141,11 +141,29 @@ fn kind(fields: &[Field], titles: &[&str], is_made_by_hand: bool, is_by_blanks: 
         if is_of_priorities {
             return Some(Kind::Priorities);
         }
-        let is_of_accounting =
-            is_titled(&["exitcode", "alloccpus", "maxrss", "jobidraw", "ncpus", "reqtres", "alloctres", "jobname", "elapsed", "tresusageintot"]);
+        let is_of_accounting = is_titled(&[
+            "exitcode",
+            "alloccpus",
+            "maxrss",
+            "jobidraw",
+            "ncpus",
+            "reqtres",
+            "alloctres",
+            "jobname",
+            "elapsed",
+            "tresusageintot",
+        ]);
         let says_something =
             has_any(&[Field::State, Field::Reason, Field::NodesOrReason, Field::StartTime, Field::AskedTres]);
-        let counts = has_any(&[Field::Cards, Field::Gres, Field::Partition, Field::TimeLimit, Field::UsedTres, Field::UsedTresMean, Field::MemoryUsed]);
+        let counts = has_any(&[
+            Field::Cards,
+            Field::Gres,
+            Field::Partition,
+            Field::TimeLimit,
+            Field::UsedTres,
+            Field::UsedTresMean,
+            Field::MemoryUsed,
+        ]);
         return match (says_something, is_made_by_hand) {
             (_, true) if says_something || counts => Some(Kind::JobsByHand),
             (_, _) if is_of_accounting && (says_something || counts) => Some(Kind::Accounting),
@@ -167,10 +185,21 @@ fn kind(fields: &[Field], titles: &[&str], is_made_by_hand: bool, is_by_blanks: 
     }
     let has_nodes = has(Field::NodeName);
     let is_of_nodes = has(Field::Partition) && has(Field::Avail)
-        || has_nodes && has(Field::State) && (!is_by_blanks || has_any(&[Field::Partition, Field::NodeCount, Field::Gres]) || titles.len() == 2)
+        || has_nodes
+            && has(Field::State)
+            && (!is_by_blanks
+                || has_any(&[Field::Partition, Field::NodeCount, Field::Gres])
+                || titles.len() == 2)
         || has_nodes && has_any(&[Field::Reason, Field::Gres, Field::GresUsed, Field::CpusByUse])
         || has(Field::Partition)
             && has_any(&[Field::NodeCount, Field::NodesByUse])
-            && has_any(&[Field::NodesByUse, Field::State, Field::Gres, Field::Cpus, Field::CpusByUse, Field::MemoryPerNode]);
+            && has_any(&[
+                Field::NodesByUse,
+                Field::State,
+                Field::Gres,
+                Field::Cpus,
+                Field::CpusByUse,
+                Field::MemoryPerNode,
+            ]);
     is_of_nodes.then_some(Kind::Nodes)
 }

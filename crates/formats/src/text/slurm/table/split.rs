@@ -17,7 +17,8 @@ pub(super) enum Mark {
 }
 
 /// Marks in the order in which they are looked for.
-pub(super) const MARKS: &[Mark] = &[Mark::BarHash, Mark::Bar, Mark::Tab, Mark::Semicolon, Mark::Comma, Mark::Blanks];
+pub(super) const MARKS: &[Mark] =
+    &[Mark::BarHash, Mark::Bar, Mark::Tab, Mark::Semicolon, Mark::Comma, Mark::Blanks];
 
 /// Returns the cells of a line that is split at a mark; none when the mark is not in it.
 pub(super) fn cells(text: &str, mark: Mark) -> Option<Vec<&str>> {
