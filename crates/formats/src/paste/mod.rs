@@ -6,7 +6,7 @@ mod prompt;
 
 use std::borrow::Cow;
 
-pub use prompt::command_after_prompt;
+pub use prompt::{command_after_prompt, is_idle_prompt};
 
 /// One line of a paste, with everything taken away that only a terminal, a chat or a web page put around it.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -13,6 +13,13 @@ pub fn command_after_prompt(text: &str) -> Option<&str> {
     (!command.is_empty()).then_some(command)
 }
 
+/// Returns whether a line is a prompt behind which nothing was typed, as it stands below the last output.
+pub fn is_idle_prompt(text: &str) -> bool {
+    let text = text.trim();
+    let is_sign = ["$", "#", "%", "❯", "➜", ">>>"].contains(&text);
+    is_sign || of_user(text).or_else(|| of_windows(text)).is_some_and(|command| command.trim().is_empty())
+}
+
 /// `$ cmd`, `# cmd`, `% cmd`. `# ` also begins comments: then other signs follow, or columns.
 fn plain(text: &str) -> Option<&str> {
     let rest = ["$ ", "# ", "% ", "❯ ", "➜ "].iter().find_map(|sign| text.strip_prefix(sign))?.trim_start();
@@ -67,7 +74,7 @@ fn of_python(text: &str) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
-    use super::command_after_prompt;
+    use super::{command_after_prompt, is_idle_prompt};
 
     #[test]
     fn prompts_are_known() {
@@ -85,6 +92,18 @@ mod tests {
             ("!nvidia-smi", "nvidia-smi"),
         ] {
             assert_eq!(command_after_prompt(line), Some(command), "{line}");
+        }
+    }
+
+    #[test]
+    fn prompts_that_wait_are_known() {
+        for line in
+            ["$ ", "#", "root@5f2c:/app# ", "[bob@node1 ~]$", "(base) bob@n-1:/data$", "PS C:\\Users\\x> "]
+        {
+            assert!(is_idle_prompt(line), "{line}");
+        }
+        for line in ["", "$ nvidia-smi", "mail a@b.c: costs 5$", "5 $", "[1]", "| 0 |"] {
+            assert!(!is_idle_prompt(line), "{line}");
         }
     }
 

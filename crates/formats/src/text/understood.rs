@@ -6,7 +6,7 @@ use super::block::{Block, Context, Remark, TextFormat};
 use super::catalogue::FORMATS;
 use super::{foreign, nvidia_bug_report};
 use crate::Format;
-use crate::paste::{Line, Paste, command_after_prompt};
+use crate::paste::{Line, Paste, command_after_prompt, is_idle_prompt};
 
 /// One output that was understood.
 #[derive(Debug)]
@@ -86,6 +86,8 @@ fn understand_each(formats: &[TextFormat], paste: &Paste<'_>, met: &mut dyn FnMu
             context = Context::default();
         } else if let Some(command) = command_after_prompt(&line.text) {
             context.command = Some(command);
+            next += 1;
+        } else if is_idle_prompt(&line.text) {
             next += 1;
         } else {
             let passed = foreign::document(&lines[next..]).unwrap_or(1);

@@ -1,11 +1,19 @@
 //! The command that somebody typed before an output.
 
-/// Returns the words behind a tool's name in a command, up to the next pipe; none when the command does not run it.
+/// Programs behind a pipe that leave the lines as they are, though not all of them.
+const KEEP_LINES: [&str; 12] =
+    ["cat", "egrep", "fgrep", "grep", "head", "less", "more", "rg", "sort", "tail", "tee", "uniq"];
+
+/// Returns the words behind a tool's name in a command, up to the next pipe; none when the command does not run it, or
+/// when what it prints is made into something else (`| wc -l`, `| awk …`).
 pub(super) fn words_of<'command>(command: &'command str, tool: &str) -> Option<Vec<&'command str>> {
-    let parts = command.split(['|', ';', '&']);
-    parts.map(str::split_ascii_whitespace).find_map(|mut words| {
-        words.by_ref().find(|word| word.rsplit('/').next() == Some(tool))?;
-        Some(words.collect())
+    command.split([';', '&']).find_map(|pipeline| {
+        let mut parts = pipeline.split('|').map(str::split_ascii_whitespace);
+        let words = parts.find_map(|mut words| {
+            words.by_ref().find(|word| word.rsplit('/').next() == Some(tool))?;
+            Some(words.collect())
+        })?;
+        parts.all(|mut words| words.next().is_some_and(|name| KEEP_LINES.contains(&name))).then_some(words)
     })
 }
 
@@ -45,6 +53,8 @@ mod tests {
     fn options_and_numbers_are_found() {
         assert_eq!(words_of("sudo /usr/bin/free -h | head", "free"), Some(vec!["-h"]));
         assert_eq!(words_of("freeze -h", "free"), None);
+        assert_eq!(words_of("ps aux | grep D | sort", "ps"), Some(vec!["aux"]));
+        assert_eq!(words_of("ps aux | awk '{print $2}'", "ps"), None);
         assert!(has_option(Some("free -hw"), "free", 'h') && !has_option(Some("free --human"), "free", 'h'));
         assert_eq!(interval_s(Some("iostat -xz 2 5"), "iostat"), Some(2.0));
         assert_eq!(interval_s(Some("mpstat -P 0 1 3"), "mpstat"), Some(1.0));

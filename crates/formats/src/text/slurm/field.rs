@@ -120,7 +120,8 @@ pub(super) fn normal(header: &str) -> String {
 
 /// Returns what a column is about by its header.
 pub(super) fn column(header: &str) -> Option<Field> {
-    if header.len() > 40 {
+    // Shares of something (`%CPU`) stand in tables of other tools.
+    if header.len() > 40 || header.starts_with('%') {
         return None;
     }
     let field = match normal(header).as_str() {
