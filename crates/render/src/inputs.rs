@@ -3,6 +3,7 @@
 use gpuwhy_model::input::{LineRange, Lines, TextRead};
 use gpuwhy_model::text::{Arg, Text};
 
+use crate::format_name::format_name;
 use crate::terminal::spaced;
 use crate::texts::input;
 use crate::values::NO_BREAK;
@@ -20,7 +21,8 @@ pub(crate) fn read(inputs: &[TextRead], words: &Words<'_>) -> Vec<String> {
     let known: Vec<&TextRead> = inputs.iter().filter(|text| !text.formats.is_empty()).collect();
     let line = |text: &&TextRead| {
         let outputs = text.formats.iter().map(|format| {
-            words.flowing(&input::output(Arg::Raw(format.format.clone()), lines(&format.lines, words)))
+            let name = format_name(&format.format, words);
+            words.flowing(&input::output(Arg::Raw(name), lines(&format.lines, words)))
         });
         words.flowing(&input::outputs(short(&text.name), Arg::Raw(words.joined(outputs))))
     };
@@ -124,13 +126,13 @@ mod tests {
         let english = Words { catalogue: &catalogue, language: Language::English };
         let chinese = Words { catalogue: &catalogue, language: Language::SimplifiedChinese };
         let inputs = [
-            text("a.txt", &[("free", 3, 5), ("ps", 9, 9)], &[(1, 2)]),
+            text("a.txt", &[("free", 3, 5), ("kernel log", 9, 9)], &[(1, 2)]),
             text("b.txt", &[("free", 1, 3)], &[(5, 5), (7, 7), (9, 12), (14, 14)]),
             text("c.txt", &[], &[(1, 7)]),
         ];
         assert_eq!(
             read(&inputs, &english),
-            ["a.txt: free (lines 3-5), ps (line 9)", "b.txt: free (lines 1-3)"]
+            ["a.txt: free (lines 3-5), kernel log (line 9)", "b.txt: free (lines 1-3)"]
         );
         assert_eq!(
             not_understood(&inputs, &english),
@@ -140,7 +142,7 @@ mod tests {
                 "nothing that gpuwhy knows in 1 of 3 texts: c.txt"
             ]
         );
-        assert_eq!(read(&inputs, &chinese)[0], "a.txt：free（第 3-5 行）、ps（第 9 行）");
+        assert_eq!(read(&inputs, &chinese)[0], "a.txt：free（第 3-5 行）、内核日志（第 9 行）");
         let many = vec![inputs[1].clone(); 9];
         assert_eq!(read(&many, &english).last().unwrap(), "and 4 more");
         assert_eq!(not_understood(&many, &chinese).len(), 6);

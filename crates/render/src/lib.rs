@@ -6,6 +6,7 @@
 mod absence;
 mod culprit;
 mod flow;
+mod format_name;
 mod inputs;
 mod json;
 mod paint;

@@ -88,7 +88,10 @@ fn is_sure_row(head: &Head, line: &str) -> bool {
         Column::Pid | Column::Parent | Column::Thread | Column::ThreadCount | Column::Resident => {
             is_number(word)
         }
-        Column::CpuShare => amounts::number(word).is_some() && word.contains(['.', ',']),
+        // From a hundred on there is no room for a decimal.
+        Column::CpuShare => {
+            amounts::number(word).is_some_and(|share| share >= 100.0 || word.contains(['.', ',']))
+        }
         Column::Other => is_number(word) || place == 3 && amounts::number(word).is_some(),
         Column::Terminal => matches!(*word, "?" | "-") || word.starts_with("pts/") || word.starts_with("tty"),
         Column::State => word.len() <= 6 && word.starts_with(|first: char| "RSDTtZXIW".contains(first)),

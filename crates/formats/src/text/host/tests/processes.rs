@@ -69,6 +69,12 @@ fn rows_without_their_head_are_known() {
     assert_eq!(process(&scene, 87354).name, "grep");
     let scene = read(
         Format::Ps,
+        "bob      20114  101  8.1 30123456 5312345 ?  Rl   09:12 712:33 python train.py\n\
+         alice    20990  0.0  0.0   9216   900 pts/3  S+   21:02   0:00 grep python",
+    );
+    assert_eq!(process(&scene, 20114).name, "python", "more than one core has no decimal");
+    let scene = read(
+        Format::Ps,
         "$ ps -ef | grep python\nalice 4242 1 99 10:00 ? 02:00:00 python a.py\nbob 77 5 0 Oct12 pts/1 00:00:00 python b.py",
     );
     assert_eq!(process(&scene, 4242).parent, Pid(1));
