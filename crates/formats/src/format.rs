@@ -149,6 +149,12 @@ pub enum Format {
     PySpyTop,
     /// Output of `strace -c`.
     StraceSummary,
+    /// Lines of `strace`.
+    Strace,
+    /// Lists of processes that a session of Python got from the driver's library.
+    NvmlSession,
+    /// Rows about cards that somebody took out of a table.
+    CardRows,
     /// Output of `perf_analyzer`.
     PerfAnalyzer,
     /// Result of a load test on a model server.
@@ -229,6 +235,9 @@ impl fmt::Display for Format {
             Self::Stacks => "stacks of threads",
             Self::PySpyTop => "py-spy top",
             Self::StraceSummary => "strace -c",
+            Self::Strace => "strace",
+            Self::NvmlSession => "pynvml",
+            Self::CardRows => "rows about cards",
             Self::PerfAnalyzer => "perf_analyzer",
             Self::LoadTest => "result of a load test",
             Self::Trace => "profiler trace",

@@ -225,6 +225,10 @@ fn what_cannot_be_understood_is_one_clear_line() {
     }
     let (_, _, errors) = folder.read(&["prose.txt"]);
     assert!(errors.contains("hint: known are outputs of GPU tools (nvidia-smi"), "{errors}");
+    assert!(
+        errors.contains("hint: notes in your own words and screenshots cannot be read: paste what"),
+        "{errors}"
+    );
 }
 
 #[test]

@@ -5,7 +5,8 @@
 use super::{
     TextFormat, card_tools, container, host, kernel_log, kubernetes, load_test, nvidia_bug_report,
     nvidia_smi, nvidia_smi_csv, nvidia_smi_list, nvidia_smi_mig, nvidia_smi_monitor, nvidia_smi_nvlink,
-    nvidia_smi_query, nvidia_smi_topology, nvidia_smi_version, profiles, program, prometheus, slurm, stacks,
+    nvidia_smi_query, nvidia_smi_topology, nvidia_smi_version, nvml_session, profiles, program, prometheus,
+    slurm, stacks,
 };
 use crate::{Format, nvidia_smi_xml, trace};
 
@@ -44,6 +45,8 @@ pub(super) static FORMATS: &[TextFormat] = &[
     TextFormat { format: Format::Stacks, read: stacks::read },
     TextFormat { format: Format::PySpyTop, read: profiles::read_functions },
     TextFormat { format: Format::StraceSummary, read: profiles::read_system_calls },
+    TextFormat { format: Format::Strace, read: profiles::read_calls },
+    TextFormat { format: Format::NvmlSession, read: nvml_session::read },
     TextFormat { format: Format::KubernetesObject, read: kubernetes::read_objects },
     TextFormat { format: Format::ContainerInspect, read: container::read_inspect },
     TextFormat { format: Format::KubectlDescribe, read: kubernetes::read_describe },
@@ -67,6 +70,7 @@ pub(super) static FORMATS: &[TextFormat] = &[
     TextFormat { format: Format::Gpustat, read: card_tools::gpustat },
     TextFormat { format: Format::Nvitop, read: card_tools::nvitop },
     TextFormat { format: Format::Nvtop, read: card_tools::nvtop },
+    TextFormat { format: Format::CardRows, read: card_tools::rows },
     TextFormat { format: Format::KernelLog, read: kernel_log::read },
     TextFormat { format: Format::Top, read: host::top::read },
     TextFormat { format: Format::Htop, read: host::htop::read },

@@ -21,6 +21,7 @@ mod nvidia_smi_nvlink;
 mod nvidia_smi_query;
 mod nvidia_smi_topology;
 mod nvidia_smi_version;
+mod nvml_session;
 mod profiles;
 mod program;
 mod prometheus;

@@ -1,5 +1,9 @@
 //! Where the time of a program goes: the table of `py-spy top`, and the sums of `strace -c`.
 
+mod strace;
+
+pub(super) use strace::read as read_calls;
+
 use gpuwhy_model::command_line::masked_text;
 use gpuwhy_model::process::Pid;
 use gpuwhy_model::scene::{CallShare, Profile, ProfileKind, Provenance, Scene, SourceKind};

@@ -322,6 +322,8 @@ closed_list! {
     pub enum LimitHit {
         /// Open files.
         Files = "files",
+        /// Open files again, but so many are allowed that programs lose time and memory over them.
+        FilesTooHigh = "files-too-high",
         /// Processes and threads.
         Tasks = "tasks",
         /// Memory that may be locked.

@@ -14,10 +14,12 @@ use std::error::Error;
 use gpuwhy_model::process::Pid;
 use gpuwhy_model::reading::{Access, Failure, Reading};
 use gpuwhy_model::sample::{
-    DeviceHolder, KernelFact, KernelLine, MountPoint, PciDevice, Service, StuckCall, Viewer, XidEvent,
+    ClientKind, DeviceHolder, KernelFact, KernelLine, MountPoint, PciDevice, Service, StuckCall, Viewer,
+    XidEvent,
 };
 use gpuwhy_model::scene::{
-    Cgroup, Container, LogLine, Profile, Provenance, Scene, Serving, SourceKind, Stack, Trace, Window,
+    Cgroup, Client, Container, LogLine, Profile, Provenance, Scene, Serving, SourceKind, Stack, Trace,
+    UnplacedClient, Window,
 };
 use gpuwhy_model::units::Share;
 use serde::Deserialize;
@@ -46,6 +48,8 @@ pub(crate) struct SceneFile {
     loaders: BTreeMap<u32, LoaderFile>,
     cgroup: BTreeMap<String, CgroupFile>,
     machine: MachineFile,
+    /// Pids of processes of which the card is not said.
+    unplaced: Vec<u32>,
     log: Reading<Vec<LineFile>>,
     stuck: Vec<StuckCall>,
     /// Who has which device files open; not looked for without it.
@@ -93,6 +97,7 @@ impl Default for SceneFile {
             loaders: BTreeMap::new(),
             cgroup: BTreeMap::new(),
             machine: MachineFile::default(),
+            unplaced: Vec::new(),
             log: Reading::Known(Vec::new()),
             stuck: Vec::new(),
             device_holders: None,
@@ -201,6 +206,15 @@ impl SceneFile {
         scene.stacks.clone_from(&self.stacks);
         scene.profiles.clone_from(&self.profiles);
         scene.traces.clone_from(&self.traces);
+        scene.unplaced_clients = self
+            .unplaced
+            .iter()
+            .map(|pid| UnplacedClient {
+                card_uuid: None,
+                card_address: None,
+                client: Client::of(Pid(*pid), ClientKind::Compute),
+            })
+            .collect();
         self.fill_machine(&mut scene);
         scene.cards = self.card.iter().map(|(index, card)| self.card(*index, card, &processes)).collect();
         let is_seen = |file: &ProcessFile| !file.unseen.iter().any(|what| what == "process");

@@ -140,7 +140,9 @@ impl Gathered {
 
     fn failure(self) -> Failure {
         if self.count > 1 {
-            return Failure::new(input::nothing_known_in_any(self.count)).hint(input::hint_known());
+            return Failure::new(input::nothing_known_in_any(self.count))
+                .hint(input::hint_known())
+                .hint(input::hint_paste());
         }
         match self.first_refusal {
             Some(Refusal::Recording(name)) => {
@@ -149,9 +151,10 @@ impl Gathered {
             Some(Refusal::Broken(name, error)) => Failure::new(message::cannot_read(name.as_str()))
                 .because(&error)
                 .hint(message::hint_inputs("gpu.xml")),
-            Some(Refusal::Said(why)) => {
-                Failure::new(why).hint(input::hint_known()).hint(input::hint_make_one())
-            }
+            Some(Refusal::Said(why)) => Failure::new(why)
+                .hint(input::hint_known())
+                .hint(input::hint_paste())
+                .hint(input::hint_make_one()),
             None => Failure::new(input::no_texts()).hint(input::hint_known()),
         }
     }

@@ -49,6 +49,10 @@ fn said(fact: &ProgramFact) -> Option<Said> {
         ProgramFact::LimitHit(LimitHit::Files) => {
             ends("files", text::summary_files(), text::fix_files(), 0.65)
         }
+        ProgramFact::LimitHit(LimitHit::FilesTooHigh) => Said {
+            goes_on: true,
+            ..ends("files-too-high", text::summary_files_too_high(), text::fix_files_too_high(), 0.9)
+        },
         ProgramFact::LimitHit(LimitHit::Tasks) => {
             ends("tasks", text::summary_tasks(), text::fix_tasks(), 0.7)
         }
