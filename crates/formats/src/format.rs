@@ -153,6 +153,8 @@ pub enum Format {
     Strace,
     /// Lists of processes that a session of Python got from the driver's library.
     NvmlSession,
+    /// What a test moved between cards.
+    BandwidthTest,
     /// Rows about cards that somebody took out of a table.
     CardRows,
     /// Output of `perf_analyzer`.
@@ -237,6 +239,7 @@ impl fmt::Display for Format {
             Self::StraceSummary => "strace -c",
             Self::Strace => "strace",
             Self::NvmlSession => "pynvml",
+            Self::BandwidthTest => "bandwidth between cards",
             Self::CardRows => "rows about cards",
             Self::PerfAnalyzer => "perf_analyzer",
             Self::LoadTest => "result of a load test",

@@ -3,10 +3,10 @@
 //! A format that is sure by its first line comes before one that reads anything that looks like a table or a log.
 
 use super::{
-    TextFormat, card_tools, container, host, kernel_log, kubernetes, load_test, nvidia_bug_report,
-    nvidia_smi, nvidia_smi_csv, nvidia_smi_list, nvidia_smi_mig, nvidia_smi_monitor, nvidia_smi_nvlink,
-    nvidia_smi_query, nvidia_smi_topology, nvidia_smi_version, nvml_session, profiles, program, prometheus,
-    slurm, stacks,
+    TextFormat, bandwidth_test, card_tools, container, host, kernel_log, kubernetes, load_test,
+    nvidia_bug_report, nvidia_smi, nvidia_smi_csv, nvidia_smi_list, nvidia_smi_mig, nvidia_smi_monitor,
+    nvidia_smi_nvlink, nvidia_smi_query, nvidia_smi_topology, nvidia_smi_version, nvml_session, profiles,
+    program, prometheus, slurm, stacks,
 };
 use crate::{Format, nvidia_smi_xml, trace};
 
@@ -47,6 +47,7 @@ pub(super) static FORMATS: &[TextFormat] = &[
     TextFormat { format: Format::StraceSummary, read: profiles::read_system_calls },
     TextFormat { format: Format::Strace, read: profiles::read_calls },
     TextFormat { format: Format::NvmlSession, read: nvml_session::read },
+    TextFormat { format: Format::BandwidthTest, read: bandwidth_test::read },
     TextFormat { format: Format::KubernetesObject, read: kubernetes::read_objects },
     TextFormat { format: Format::ContainerInspect, read: container::read_inspect },
     TextFormat { format: Format::KubectlDescribe, read: kubernetes::read_describe },

@@ -1,5 +1,6 @@
 //! From a paste to what is understood in it: blocks of lines, each in one format, and the lines that nobody knows.
 
+mod bandwidth_test;
 mod block;
 mod card_tools;
 mod catalogue;

@@ -248,7 +248,7 @@ hello
         assert_eq!(block.lines, 15);
         assert_eq!(paths(&block), [(0, 2, CardPath::System), (1, 2, CardPath::Node)]);
         let joined = block.scene.machine.joined_pairs.known().unwrap();
-        assert_eq!(joined[..], [JoinedPair { one: 0, other: 1, nvlinks: Some(12), peer_to_peer: None }]);
+        assert_eq!(joined[..], [JoinedPair { one: 0, other: 1, nvlinks: Some(12), ..JoinedPair::default() }]);
     }
 
     #[test]

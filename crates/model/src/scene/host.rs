@@ -60,6 +60,9 @@ pub struct JoinedPair {
     pub nvlinks: Option<u32>,
     /// Whether they reach each other's memory directly.
     pub peer_to_peer: Option<bool>,
+    /// What a test moved between them over PCIe, one way, in bytes a second; of both directions the slower one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bytes_per_s: Option<u64>,
 }
 
 /// A limit of a process.

@@ -14,12 +14,12 @@ use std::error::Error;
 use gpuwhy_model::process::Pid;
 use gpuwhy_model::reading::{Access, Failure, Reading};
 use gpuwhy_model::sample::{
-    ClientKind, DeviceHolder, KernelFact, KernelLine, MountPoint, PciDevice, Service, StuckCall, Viewer,
-    XidEvent,
+    CardPair, CardPath, ClientKind, DeviceHolder, KernelFact, KernelLine, MountPoint, PciDevice, Service,
+    StuckCall, Viewer, XidEvent,
 };
 use gpuwhy_model::scene::{
-    Cgroup, Client, Container, LogLine, Profile, Provenance, Scene, Serving, SourceKind, Stack, Trace,
-    UnplacedClient, Window,
+    Cgroup, Client, Container, JoinedPair, LogLine, Profile, Provenance, Scene, Serving, SourceKind, Stack,
+    Trace, UnplacedClient, Window,
 };
 use gpuwhy_model::units::Share;
 use serde::Deserialize;
@@ -50,6 +50,8 @@ pub(crate) struct SceneFile {
     machine: MachineFile,
     /// Pids of processes of which the card is not said.
     unplaced: Vec<u32>,
+    /// What a test moved between two cards, by their numbers: `0-1`.
+    pair: BTreeMap<String, PairFile>,
     log: Reading<Vec<LineFile>>,
     stuck: Vec<StuckCall>,
     /// Who has which device files open; not looked for without it.
@@ -98,6 +100,7 @@ impl Default for SceneFile {
             cgroup: BTreeMap::new(),
             machine: MachineFile::default(),
             unplaced: Vec::new(),
+            pair: BTreeMap::new(),
             log: Reading::Known(Vec::new()),
             stuck: Vec::new(),
             device_holders: None,
@@ -121,6 +124,16 @@ impl Default for SceneFile {
             traces: Vec::new(),
         }
     }
+}
+
+/// Two cards.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PairFile {
+    #[serde(default)]
+    path: Option<CardPath>,
+    /// In GB a second.
+    rate: f64,
 }
 
 /// A line of the kernel log, with what it says.
@@ -206,6 +219,7 @@ impl SceneFile {
         scene.stacks.clone_from(&self.stacks);
         scene.profiles.clone_from(&self.profiles);
         scene.traces.clone_from(&self.traces);
+        self.fill_pairs(&mut scene)?;
         scene.unplaced_clients = self
             .unplaced
             .iter()
@@ -314,6 +328,26 @@ impl SceneFile {
             }
         }
         Ok(all)
+    }
+
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "figures of a case")]
+    fn fill_pairs(&self, scene: &mut Scene) -> Result<()> {
+        let mut paths = Vec::new();
+        let mut joined = Vec::new();
+        for (name, file) in &self.pair {
+            let (one, other) = name.split_once('-').ok_or("a pair is called `0-1`")?;
+            let (one, other) = (one.parse()?, other.parse()?);
+            let bytes_per_s = Some((file.rate * 1e9) as u64);
+            joined.push(JoinedPair { one, other, bytes_per_s, ..JoinedPair::default() });
+            paths.extend(file.path.map(|path| CardPair { one, other, path, peer_to_peer: None }));
+        }
+        if !joined.is_empty() {
+            scene.machine.joined_pairs = Reading::Known(joined);
+        }
+        if !paths.is_empty() {
+            scene.machine.card_pairs = Reading::Known(paths);
+        }
+        Ok(())
     }
 
     fn fill_machine(&self, scene: &mut Scene) {

@@ -71,6 +71,8 @@ fn impossible_client(scene: &Scene) -> Option<Draft> {
     let value = pids.iter().max()?.to_string();
     let mut draft = Draft::about_machine(&RULE, scene, text::summary_list()).severity(Severity::Fault);
     draft.finding.detail.insert("kind".to_owned(), "rows".to_owned());
+    // However short the look: no process ever has such a number.
+    draft.balance.past_decides = true;
     let words = text::list(pids.len(), value.as_str());
     draft.agree(2.5, once(Signal::VramByProcess, value, Unit::Text, reader(scene, Reader::Nvml), words));
     Some(finished(scene, draft))
