@@ -5,7 +5,7 @@ use gpuwhy_formats::{Format, trace};
 use proptest::prelude::*;
 
 /// A little of each format, several outputs in a row.
-const PASTE: &str = r##"$ curl -s localhost:9400/metrics
+const PASTE: &str = r#"$ curl -s localhost:9400/metrics
 # HELP DCGM_FI_DEV_POWER_VIOLATION Throttling duration (in us).
 # TYPE DCGM_FI_DEV_GPU_UTIL gauge
 DCGM_FI_DEV_GPU_UTIL{gpu="0",UUID="GPU-1",GPU_I_ID="7",GPU_I_PROFILE="1g.5gb",Hostname="n"} 97 1700000000123
@@ -54,7 +54,7 @@ $ zcat trace.json.gz
   {"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#1", "pid": "7", "tid": "main", "ts": 0, "dur": 2000}
   ]
 }
-"##;
+"#;
 
 #[test]
 fn a_paste_that_is_cut_anywhere_is_read() {

@@ -17,7 +17,7 @@ use judge::{Judgement, judge};
 pub(crate) use total::Total;
 
 /// An answer that takes longer is none.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// How often a running gpuwhy is looked at.
 const LOOK_INTERVAL: Duration = Duration::from_millis(5);

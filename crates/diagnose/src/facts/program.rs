@@ -25,7 +25,7 @@ pub(crate) fn facts<'scene, T>(
 }
 
 /// Returns those that ended a program, as far as the text shows; of none that did, those that a program survived.
-pub(crate) fn decisive<'scene, T>(all: Vec<(&'scene LogLine, T)>) -> Vec<(&'scene LogLine, T)> {
+pub(crate) fn decisive<T>(all: Vec<(&LogLine, T)>) -> Vec<(&LogLine, T)> {
     let (ended, others): (Vec<_>, Vec<_>) = all.into_iter().partition(|(line, _)| ends(line));
     if ended.is_empty() { others } else { ended }
 }

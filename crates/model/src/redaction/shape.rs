@@ -147,7 +147,7 @@ pub(super) fn is_domain(word: &str) -> bool {
         !label.is_empty() && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte))
     };
     let ends = labels.last().is_some_and(|last| DOMAINS.contains(last));
-    labels.len() > 1 && ends && labels.iter().all(|label| is_label(&label)) && !is_public(word)
+    labels.len() > 1 && ends && labels.iter().all(is_label) && !is_public(word)
 }
 
 /// Returns whether an address of the web is one that everybody knows.

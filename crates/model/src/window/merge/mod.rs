@@ -113,7 +113,7 @@ fn joined_window(earlier: &Window, later: &Window) -> Window {
 fn settle(scene: &mut Scene) {
     place::clients(scene);
     scene.cards.sort_by_key(|card| (card.parent.unwrap_or(card.index), card.parent, card.index));
-    scene.processes.sort_by(|one, other| one.key.pid.cmp(&other.key.pid));
+    scene.processes.sort_by_key(|one| one.key.pid);
     if let Reading::Known(events) = &mut scene.events {
         // What was before the last boot comes first, whatever its clock said.
         events.sort_by_key(|line| (!line.before_boot, line.boot_us));

@@ -220,7 +220,7 @@ fn many_parts_are_joined_as_a_few_are() {
             key: ProcessKey { pid: Pid(pid), ..ProcessKey::default() },
             ..Process::default()
         }],
-        ..scene(vec![card(pid % 8, |card| card.persistence = Reading::Known(pid % 2 == 0))])
+        ..scene(vec![card(pid % 8, |card| card.persistence = Reading::Known(pid.is_multiple_of(2)))])
     };
     let merged = merge((0..100).map(part));
     assert_eq!((merged.scene.cards.len(), merged.scene.processes.len()), (8, 100));

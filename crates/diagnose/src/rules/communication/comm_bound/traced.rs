@@ -37,11 +37,8 @@ pub(super) fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
 fn judge(trace: &Trace, number: usize, are_alike: bool, limits: &Limits) -> Draft {
     let mut draft = about(&RULE, trace, text::summary_traced());
     let usual = normal(Comparison::Less, limits.trace_exchange_share_min * 100.0);
-    draft.agree(
-        3.0,
-        with_normal(share(trace, trace.exchange_alone, |percent| text::exchange_alone(percent)), usual),
-    );
-    draft.mention(share(trace, trace.exchange, |percent| text::exchange(percent)));
+    draft.agree(3.0, with_normal(share(trace, trace.exchange_alone, text::exchange_alone), usual));
+    draft.mention(share(trace, trace.exchange, text::exchange));
     match (number, are_alike) {
         (1, _) => {
             // Time in an exchange is also time of waiting for a slower member.

@@ -33,9 +33,9 @@ pub(super) fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
 fn judge(trace: &Trace, limits: &Limits) -> Draft {
     let mut draft = about(&RULE, trace, text::summary_traced());
     let usual = normal(Comparison::Less, limits.trace_idle_share_min * 100.0);
-    draft.agree(2.0, with_normal(share(trace, trace.idle, |percent| text::card_rests(percent)), usual));
-    draft.agree(2.0, share(trace, trace.idle_by.launches, |percent| text::launch_rests(percent)));
-    draft.agree(1.5, share(trace, trace.short_kernels, |percent| text::short_kernels(percent)));
+    draft.agree(2.0, with_normal(share(trace, trace.idle, text::card_rests), usual));
+    draft.agree(2.0, share(trace, trace.idle_by.launches, text::launch_rests));
+    draft.agree(1.5, share(trace, trace.short_kernels, text::short_kernels));
     let mean = Seconds(trace.kernel_mean.0);
     draft.mention(once(
         Signal::Trace,

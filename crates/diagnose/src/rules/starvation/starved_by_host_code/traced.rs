@@ -39,12 +39,12 @@ pub(super) fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
 fn judge(trace: &Trace, limits: &Limits) -> Draft {
     let mut draft = about(&RULE, trace, text::summary_traced());
     let usual = normal(Comparison::Less, limits.trace_idle_share_min * 100.0);
-    draft.agree(3.0, with_normal(share(trace, trace.idle, |percent| text::card_rests(percent)), usual));
+    draft.agree(3.0, with_normal(share(trace, trace.idle, text::card_rests), usual));
     let by = trace.idle_by;
     // What the trace does not mark is the interpreter between two operations, most often.
     let certainty = (by.host_code.0 + 0.6 * by.unknown.0) / trace.idle.0;
     let own = Share(by.host_code.0 + by.unknown.0);
-    draft.agree_by(2.0, certainty, share(trace, own, |percent| text::own_code_meanwhile(percent)));
+    draft.agree_by(2.0, certainty, share(trace, own, text::own_code_meanwhile));
     if !trace.has_data_marks {
         // A loader of the program's own making leaves no marks.
         draft.silent(1.0);

@@ -120,7 +120,7 @@ fn weigh_traces(scene: &Scene, limits: &Limits, draft: &mut Draft) -> bool {
         if trace.idle_by.data.0 * 2.0 < trace.idle.0 {
             continue;
         }
-        draft.agree(2.0, share(trace, trace.idle_by.data, |percent| text::card_waits_for_data(percent)));
+        draft.agree(2.0, share(trace, trace.idle_by.data, text::card_waits_for_data));
         waits = true;
     }
     waits

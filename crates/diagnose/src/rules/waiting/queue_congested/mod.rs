@@ -173,9 +173,9 @@ fn weigh_nodes(scene: &Scene, group: &Group<'_>, fit: &Fit<'_>, limits: &Limits,
         let words = text::closed(all, closed);
         let evidence = once(Signal::NodeState, closed, Unit::Count, reader, words);
         if is_much && fit.lacks_closed_nodes() {
-            draft.contradict(1.0, evidence)
+            draft.contradict(1.0, evidence);
         } else {
-            draft.mention(evidence)
+            draft.mention(evidence);
         }
     }
 }
