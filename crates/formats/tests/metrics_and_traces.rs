@@ -1,6 +1,7 @@
 //! Metrics, traces, stacks and serving logs of real machines and published incidents, with values that were read by eye.
 
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests outside of a test function")]
+#![expect(clippy::float_cmp, reason = "whole numbers, and figures as they were written, are kept exactly")]
 
 use std::fs;
 use std::io::Read;

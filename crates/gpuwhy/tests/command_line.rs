@@ -1,16 +1,18 @@
 //! The binary as people and scripts call it: exit codes, messages, languages, recordings, pipes.
 
 mod binary;
+mod places;
 
 use std::io::{Read as _, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::Stdio;
 
-use binary::{gpuwhy, places, read, run};
+use binary::{gpuwhy, read, run};
 use gpuwhy_model::reading::Reading;
 use gpuwhy_model::report::Report;
 use gpuwhy_model::sample::{MachineSample, ReadTime, Sample};
 use gpuwhy_model::scene::SourceKind;
+use places::places;
 
 /// Returns a folder with a recording of a machine without cards, made by hand.
 fn recording() -> (tempfile::TempDir, String) {

@@ -105,8 +105,12 @@ mod tests {
 
     fn text(name: &str, outputs: &[(&str, u64, u64)], unknown: &[(u64, u64)]) -> TextRead {
         let mut text = TextRead { name: name.to_owned(), ..TextRead::default() };
-        outputs.iter().for_each(|(format, first, last)| text.add_output(format, *first, *last));
-        unknown.iter().for_each(|(first, last)| text.not_understood.add(*first, *last));
+        for (format, first, last) in outputs {
+            text.add_output(format, *first, *last);
+        }
+        for (first, last) in unknown {
+            text.not_understood.add(*first, *last);
+        }
         text
     }
 

@@ -132,18 +132,18 @@ mod tests {
 
     use super::{Shortage, others, shortage};
 
-    fn mebibytes(number: u64) -> Option<Bytes> {
-        Some(Bytes::from_mebibytes(number))
+    fn mebibytes(number: u64) -> Bytes {
+        Bytes::from_mebibytes(number)
     }
 
     fn message(requested: u64, total: u64, free: u64, allocated: u64, unused: u64) -> OutOfCardMemory {
         OutOfCardMemory {
-            requested: mebibytes(requested),
-            total: mebibytes(total),
-            free: mebibytes(free),
-            allocated: mebibytes(allocated),
-            unallocated: mebibytes(unused),
-            reserved: mebibytes(allocated + unused),
+            requested: Some(mebibytes(requested)),
+            total: Some(mebibytes(total)),
+            free: Some(mebibytes(free)),
+            allocated: Some(mebibytes(allocated)),
+            unallocated: Some(mebibytes(unused)),
+            reserved: Some(mebibytes(allocated + unused)),
             ..OutOfCardMemory::default()
         }
     }
@@ -173,7 +173,7 @@ mod tests {
             assert_eq!(shortage(&memory), expected, "{what}");
         }
         let limited =
-            OutOfCardMemory { allowed: mebibytes(8_000), ..message(2_000, 24_000, 9_000, 7_000, 0) };
+            OutOfCardMemory { allowed: Some(mebibytes(8_000)), ..message(2_000, 24_000, 9_000, 7_000, 0) };
         assert_eq!(shortage(&limited), Shortage::OwnLimit);
     }
 
@@ -183,7 +183,7 @@ mod tests {
         memory.others = vec![other(7, 248), other(9, 20_766), other(8, 248)];
         assert_eq!(others(&memory), [other(7, 248), other(8, 248)]);
         let mut neighbour = message(1_187, 32_112, 471, 15_000, 300);
-        neighbour.this_process = mebibytes(17_029);
+        neighbour.this_process = Some(mebibytes(17_029));
         neighbour.others = vec![other(7, 14_602)];
         assert_eq!(shortage(&neighbour), Shortage::Others(vec![other(7, 14_602)]));
     }

@@ -352,7 +352,8 @@ fn an_output_inside_a_paste_is_cut_out() {
     let lines = two.matches('\n').count() as u64 + 1;
     let paste = format!("see here\n$ nvidia-smi -q -x\n{two}\n$ free\ntotal\n");
     assert_eq!(pieces(&paste), [(3, 2 + lines, 2, Vec::new())]);
-    let quoted: String = paste.lines().map(|line| format!("> {line}\n")).collect();
+    let quoted: Vec<String> = paste.lines().map(|line| format!("> {line}\n")).collect();
+    let quoted = quoted.concat();
     assert_eq!(pieces(&quoted), [(3, 2 + lines, 2, Vec::new())]);
     let cut = &two[..two.rfind("<product_name>").unwrap()];
     let [(3, last, 1, remarks)] = &pieces(&format!("a\nb\n{cut}\n$ free\ntotal\n{two}"))[..1] else {

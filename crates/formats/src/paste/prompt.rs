@@ -3,7 +3,7 @@
 /// Returns the command that stands behind a shell's prompt; none when the line is no prompt.
 ///
 /// Known are `$ cmd`, `# cmd`, `user@host:~/x$ cmd`, `[user@host x]# cmd`, `(env) user@host:~$ cmd`, `root@abc:/# cmd`,
-/// `PS C:\x> cmd`, `C:\x> cmd`, `>>> cmd`, and IPython's `In [3]: cmd` and `!cmd`.
+/// `PS C:\x> cmd`, `C:\x> cmd`, `>>> cmd`, and `IPython`'s `In [3]: cmd` and `!cmd`.
 pub fn command_after_prompt(text: &str) -> Option<&str> {
     let text = text.trim_start();
     let command =

@@ -34,7 +34,7 @@ enum Entry<'line> {
 #[derive(Debug, Default)]
 struct Links {
     card: CardSample,
-    links: BTreeMap<u32, NvLink>,
+    by_number: BTreeMap<u32, NvLink>,
     are_unsupported: bool,
     received: Option<u64>,
     sent: Option<u64>,
@@ -154,7 +154,7 @@ impl Links {
             Entry::Link { number, says } => self.take_link(number, says),
             // How many there are is not said: the first one is one of them.
             Entry::AllInactive => {
-                self.links.insert(0, NvLink { active: Reading::Known(false), ..NvLink::default() });
+                self.by_number.insert(0, NvLink { active: Reading::Known(false), ..NvLink::default() });
             }
             Entry::Unsupported => self.are_unsupported = true,
             Entry::Card { .. } => {}
@@ -162,7 +162,8 @@ impl Links {
     }
 
     fn take_link(&mut self, number: u32, says: &str) {
-        let link = self.links.entry(number).or_insert_with(|| NvLink { link: number, ..NvLink::default() });
+        let link =
+            self.by_number.entry(number).or_insert_with(|| NvLink { link: number, ..NvLink::default() });
         if says.contains("inactive") || says.eq_ignore_ascii_case("<disabled>") {
             link.active = Reading::Known(false);
             return;
@@ -201,10 +202,10 @@ impl Links {
 
     fn finish(self) -> CardSample {
         let mut card = self.card;
-        card.nvlinks = if self.are_unsupported && self.links.is_empty() {
+        card.nvlinks = if self.are_unsupported && self.by_number.is_empty() {
             Reading::Unsupported
         } else {
-            Reading::Known(self.links.into_values().collect())
+            Reading::Known(self.by_number.into_values().collect())
         };
         card.nvlink_traffic.received_bytes = self.received.into();
         card.nvlink_traffic.sent_bytes = self.sent.into();

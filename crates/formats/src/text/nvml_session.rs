@@ -117,7 +117,7 @@ fn numbers(text: &str, kind: ClientKind, command: &str) -> Vec<Client> {
     let parts = text.split(|letter: char| !letter.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
     let numbers: Vec<Option<u64>> = parts.map(|word| word.trim_end_matches('L').parse().ok()).collect();
     let has_amounts = text.contains('(') && command.contains("usedGpuMemory");
-    if text.contains('(') && !has_amounts || !has_amounts && command.contains("usedGpuMemory") {
+    if !has_amounts && (text.contains('(') || command.contains("usedGpuMemory")) {
         return Vec::new();
     }
     if !has_amounts {

@@ -121,6 +121,7 @@ pub(super) fn without(one: &[Stretch], other: &[Stretch]) -> Vec<Stretch> {
 }
 
 #[cfg(test)]
+#[expect(clippy::float_cmp, reason = "whole numbers, and figures as they were written, are kept exactly")]
 mod tests {
     use proptest::prelude::*;
 
@@ -142,13 +143,13 @@ mod tests {
         assert_eq!(both(&one, &other), [(2.0, 3.0), (5.0, 6.0)]);
         assert_eq!(without(&one, &other), [(0.0, 2.0), (6.0, 7.0)]);
         assert_eq!(either(&one, &other), [(0.0, 7.0)]);
-        assert!(length(&one) == 5.0 && length(&[]) == 0.0);
+        assert!((length(&one) - 5.0).abs() < 1e-9 && length(&[]) == 0.0);
     }
 
     #[test]
     fn memory_is_bounded_and_long_rests_stay() {
         let mut all = Stretches::default();
-        for place in 0..(STRETCHES_MAX as u32 * 2) {
+        for place in 0..1_u32 << 18 {
             let from = f64::from(place) * 2.0 + if place > 1000 { 1e6 } else { 0.0 };
             all.add(from, from + 1.0);
         }

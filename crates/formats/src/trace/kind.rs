@@ -69,7 +69,6 @@ pub(super) fn kind(event: &Event, is_card: bool) -> Kind {
         "cuda_runtime" | "cuda_driver" | "Runtime" | "hip_runtime" => of_call(&event.name),
         "cpu_op" | "Operator" | "user_annotation" | "python_function" | "cpu_instant_event" => of_host(event),
         "" if is_card => of_card_without_category(&event.name),
-        "" => Kind::Nothing,
         _ => Kind::Nothing,
     }
 }
@@ -111,10 +110,9 @@ fn of_host(event: &Event) -> Kind {
         || name == "IteratorGetNext";
     match event.cat.as_str() {
         _ if is_loader => Kind::Data,
-        // A remark of the program covers what it is about: it is no work of its own.
-        "user_annotation" => Kind::Nothing,
-        // The outermost functions are there all the time.
-        "python_function" => Kind::Nothing,
+        // A remark of the program covers what it is about and is no work of its own; the outermost functions are there
+        // all the time.
+        "user_annotation" | "python_function" => Kind::Nothing,
         _ => Kind::Host,
     }
 }

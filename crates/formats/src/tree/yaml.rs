@@ -187,10 +187,10 @@ impl<'line> Reader<'line> {
             match self.lines.get(self.next).copied() {
                 Some((own, text)) if own > indent || text.is_empty() => {
                     // An escaped line end leaves no blank.
-                    if !(quote == '"' && whole.ends_with('\\')) {
-                        whole.push(' ');
-                    } else {
+                    if quote == '"' && whole.ends_with('\\') {
                         whole.pop();
+                    } else {
+                        whole.push(' ');
                     }
                     whole.push_str(text);
                     self.next += 1;
@@ -294,7 +294,8 @@ mod tests {
 
     #[test]
     fn depth_is_limited_and_nothing_loops() {
-        let deep: String = (0..5000).map(|depth| format!("{}a:\n", " ".repeat(depth))).collect();
+        let deep: Vec<String> = (0..5000).map(|depth| format!("{}a:\n", " ".repeat(depth))).collect();
+        let deep = deep.concat();
         read(&deep);
         read(&"- ".repeat(20_000));
         read(":\n::\n - \n- :\n  - - -\n\"\n'\n{\n[\n|\n>\n");

@@ -125,7 +125,7 @@ impl<'take> Unpacker<'take> {
                 self.once_metered(&mut reader, place, |unpacker, reader| unpacker.text(name, reader));
             }
             Kind::Text => {
-                self.once_metered(&mut whole, place, |unpacker, reader| unpacker.text(name, reader))
+                self.once_metered(&mut whole, place, |unpacker, reader| unpacker.text(name, reader));
             }
         }
     }
@@ -158,7 +158,7 @@ impl<'take> Unpacker<'take> {
         if let Some(depth) = self.within_limit(name, place.depth_of_archive()) {
             let inside = Place { depth, is_metered: true, is_unpacked: false };
             self.once_metered(reader, place, |unpacker, reader| {
-                tape::members(unpacker, name, reader, inside)
+                tape::members(unpacker, name, reader, inside);
             });
         }
     }

@@ -42,16 +42,18 @@ fn of_part(part: &Part) -> String {
         Part::Heading(level, pieces) => format!("<h{level}>{}</h{level}>", inline(pieces)),
         Part::Paragraph(pieces) => format!("<p>{}</p>", inline(pieces)),
         Part::List(items) => {
-            let items: String = items.iter().map(|item| format!("<li>{}</li>\n", inline(item))).collect();
+            let items: Vec<String> =
+                items.iter().map(|item| format!("<li>{}</li>\n", inline(item))).collect();
+            let items = items.concat();
             format!("<ul>\n{items}</ul>")
         }
         Part::Command(command) => format!("<pre>{}</pre>", escaped(command)),
         Part::Table(rows) => {
             let row = |(place, row): (usize, &Vec<String>)| {
                 let tag = if place == 0 { "th" } else { "td" };
-                let cells: String =
+                let cells: Vec<String> =
                     row.iter().map(|cell| format!("<{tag}>{}</{tag}>", escaped(cell))).collect();
-                format!("<tr>{cells}</tr>\n")
+                format!("<tr>{}</tr>\n", cells.concat())
             };
             format!("<table>\n{}</table>", rows.iter().enumerate().map(row).collect::<String>())
         }

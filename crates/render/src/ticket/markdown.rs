@@ -1,11 +1,13 @@
 //! A document as Markdown, in which no foreign name can become markup.
 
+use std::fmt::Write as _;
+
 use super::outline::{Part, Piece};
 
 /// Characters that mean something inside a line.
 const SPECIAL: &str = "\\`*_[]<>|~#&$";
 
-/// Writes a document.
+/// Writes a document. Writing to a string cannot fail.
 pub(super) fn written(parts: &[Part]) -> String {
     let mut text = String::new();
     for part in parts {
@@ -14,17 +16,19 @@ pub(super) fn written(parts: &[Part]) -> String {
         }
         match part {
             Part::Heading(level, pieces) => {
-                text.push_str(&format!("{} {}\n", "#".repeat(usize::from(*level)), inline(pieces)));
+                let _ = writeln!(text, "{} {}", "#".repeat(usize::from(*level)), inline(pieces));
             }
-            Part::Paragraph(pieces) => text.push_str(&format!("{}\n", at_start(&inline(pieces)))),
+            Part::Paragraph(pieces) => {
+                let _ = writeln!(text, "{}", at_start(&inline(pieces)));
+            }
             Part::List(items) => {
                 for item in items {
-                    text.push_str(&format!("- {}\n", at_start(&inline(item))));
+                    let _ = writeln!(text, "- {}", at_start(&inline(item)));
                 }
             }
             Part::Command(command) => {
                 let fence = "`".repeat(3.max(longest_run(command) + 1));
-                text.push_str(&format!("{fence}sh\n{command}\n{fence}\n"));
+                let _ = writeln!(text, "{fence}sh\n{command}\n{fence}");
             }
             Part::Table(rows) => text.push_str(&table(rows)),
         }
@@ -37,9 +41,9 @@ fn table(rows: &[Vec<String>]) -> String {
     for (place, row) in rows.iter().enumerate() {
         let cells: Vec<String> =
             row.iter().map(|cell| if cell.is_empty() { "-".to_owned() } else { escaped(cell) }).collect();
-        text.push_str(&format!("| {} |\n", cells.join(" | ")));
+        let _ = writeln!(text, "| {} |", cells.join(" | "));
         if place == 0 {
-            text.push_str(&format!("|{}\n", " --- |".repeat(row.len())));
+            let _ = writeln!(text, "|{}", " --- |".repeat(row.len()));
         }
     }
     text

@@ -198,8 +198,8 @@ fn promised(host: &Tree, config: &Tree) -> Reading<String> {
             _ => {}
         }
     }
-    let environment = config.get("Env").list().iter().filter_map(Tree::text);
-    if let Some(cards) = environment.filter_map(|variable| variable.strip_prefix(VISIBLE)).next() {
+    let mut environment = config.get("Env").list().iter().filter_map(Tree::text);
+    if let Some(cards) = environment.find_map(|variable| variable.strip_prefix(VISIBLE)) {
         return if matches!(cards, "" | "void" | "none") {
             Reading::Unsupported
         } else {

@@ -48,15 +48,12 @@ impl Columns {
                     && !head.as_bytes()[end..place].contains(&b'\t')
                     && (is_spaced || is_second(last, word))
             });
-            match names.last_mut().filter(|_| belongs_to_last) {
-                Some(last) => {
-                    last.push(' ');
-                    last.push_str(word);
-                }
-                None => {
-                    names.push(word.to_owned());
-                    starts.push(place);
-                }
+            if let Some(last) = names.last_mut().filter(|_| belongs_to_last) {
+                last.push(' ');
+                last.push_str(word);
+            } else {
+                names.push(word.to_owned());
+                starts.push(place);
             }
             end = place + word.len();
         }

@@ -139,7 +139,9 @@ fn add(event: &Event, picture: &mut Picture) {
             placed(picture.job(&event.object), node);
         }
         "Started" => started(picture.job(&event.object)),
-        "Pulling" | "Pulled" | "Created" => placed(picture.job(&event.object), None),
+        "Pulling" | "Pulled" | "Created" | "QuotaReserved" | "Admitted" => {
+            placed(picture.job(&event.object), None);
+        }
         "FailedCreate" | "ExceededQuota" => refused(event, picture),
         "UnexpectedAdmissionError" => {
             too_few(event, picture);
@@ -147,7 +149,7 @@ fn add(event: &Event, picture: &mut Picture) {
             ends(job, JobPhase::Refused, event);
         }
         "Evicted" | "TaintManagerEviction" if event.from.contains("kueue") => {
-            given_up(picture.job(&event.object), event)
+            given_up(picture.job(&event.object), event);
         }
         "Evicted" => ends(picture.job(&event.object), JobPhase::Failed, event),
         "OOMKilling" => killed(event, picture),
@@ -165,7 +167,6 @@ fn add(event: &Event, picture: &mut Picture) {
             waits(job, Attempt { reasons, ..Attempt::default() });
         }
         "Preempted" | "EvictedDueToPreempted" => given_up(picture.job(&event.object), event),
-        "QuotaReserved" | "Admitted" => placed(picture.job(&event.object), None),
         _ => {
             if let Some(begin) = begin_of_sentence(&event.message).filter(|_| event.reason.is_empty()) {
                 waits(picture.job(&event.object), attempt(&event.message[begin..]));

@@ -84,10 +84,10 @@ impl NodeState {
         match key {
             "node.kubernetes.io/unschedulable" => self.is_closed = true,
             "node.kubernetes.io/not-ready" if self.readiness == Readiness::NotSaid => {
-                self.readiness = Readiness::NotReady
+                self.readiness = Readiness::NotReady;
             }
             "node.kubernetes.io/unreachable" if self.readiness == Readiness::NotSaid => {
-                self.readiness = Readiness::Unknown
+                self.readiness = Readiness::Unknown;
             }
             "node.kubernetes.io/memory-pressure"
             | "node.kubernetes.io/disk-pressure"

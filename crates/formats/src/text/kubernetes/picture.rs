@@ -69,7 +69,7 @@ impl Picture {
             }
         }
         self.program.extend(self.jobs.iter().filter(|job| is_killed_without_container(job)).map(|job| {
-            memory_line(format!("{}: {}", job.id, job.state.known().map_or("OOMKilled", String::as_str)))
+            memory_line(&format!("{}: {}", job.id, job.state.known().map_or("OOMKilled", String::as_str)))
         }));
         Scene {
             jobs: self.jobs,
@@ -97,9 +97,9 @@ fn ended_for_memory(owner: &str, container: &Container) -> Option<LogLine> {
         .known()
         .map_or_else(String::new, |limit| format!(" limits.memory={}", limit.0));
     let code = end.exit_code.map_or_else(String::new, |code| format!(" exitCode={code}"));
-    Some(memory_line(format!("{owner}/{}: reason=OOMKilled{code}{limit}", container.name)))
+    Some(memory_line(&format!("{owner}/{}: reason=OOMKilled{code}{limit}", container.name)))
 }
 
-fn memory_line(text: String) -> LogLine {
-    LogLine { standing: Some(Standing::Final), ..line(&text, Some(ProgramFact::LimitHit(LimitHit::Memory))) }
+fn memory_line(text: &str) -> LogLine {
+    LogLine { standing: Some(Standing::Final), ..line(text, Some(ProgramFact::LimitHit(LimitHit::Memory))) }
 }

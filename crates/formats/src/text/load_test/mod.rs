@@ -1,4 +1,4 @@
-//! Results of load tests on model servers: `perf_analyzer`, GenAI-Perf and the benchmark of vLLM and SGLang.
+//! Results of load tests on model servers: `perf_analyzer`, GenAI-Perf and the benchmark of vLLM and `SGLang`.
 
 mod perf_analyzer;
 mod table;

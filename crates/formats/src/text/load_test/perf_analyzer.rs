@@ -129,7 +129,7 @@ fn take(name: &str, value: &str, load: &mut Load) {
         "Throughput" => load.serving.requests_per_s = number(value).into(),
         "p95 latency" => load.p95 = time(value).map(|time| time.mean.0),
         "Avg latency" if !load.serving.times.request.is_known() => {
-            load.serving.times.request = time(value).into()
+            load.serving.times.request = time(value).into();
         }
         "Inference count" => load.inferences = number(value),
         "Execution count" => load.executions = number(value),

@@ -69,7 +69,7 @@ fn take(name: &str, value: &str, serving: &mut Serving) {
     match lower.split('(').next().unwrap_or_default().trim() {
         "maximum request concurrency" => serving.clients = Reading::Known(whole(number)),
         "peak concurrent requests" if !serving.clients.is_known() => {
-            serving.clients = Reading::Known(whole(number))
+            serving.clients = Reading::Known(whole(number));
         }
         "failed requests" => serving.failures = Reading::Known(whole(number)),
         "request throughput" => serving.requests_per_s = Reading::Known(number),
@@ -78,7 +78,7 @@ fn take(name: &str, value: &str, serving: &mut Serving) {
         "mean ttft" | "time to first token" => serving.times.first_token = time(),
         "mean tpot" => serving.times.per_token = time(),
         "mean itl" | "inter token latency" if !serving.times.per_token.is_known() => {
-            serving.times.per_token = time()
+            serving.times.per_token = time();
         }
         "mean e2el" | "mean e2e latency" | "request latency" => serving.times.request = time(),
         _ => {}

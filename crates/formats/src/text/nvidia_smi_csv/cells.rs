@@ -27,7 +27,7 @@ pub(super) fn row<'columns, 'line>(
     is_last: bool,
 ) -> Option<Row<'columns, 'line>> {
     let mut cells = cells(text, columns.separator);
-    let wanted = columns.columns.len();
+    let wanted = columns.list.len();
     // A separator may end the row.
     if cells.len() == wanted + 1 && cells.last().is_some_and(|last| last.is_empty()) {
         cells.pop();
@@ -46,7 +46,7 @@ pub(super) fn row<'columns, 'line>(
 fn fits(columns: &Columns, cells: &[&str]) -> bool {
     let mut judged = 0;
     let mut fitting = 0;
-    for ((column, _), cell) in columns.columns.iter().zip(cells) {
+    for ((column, _), cell) in columns.list.iter().zip(cells) {
         let fits = match column {
             Column::Index | Column::Count | Column::Card(_) => is_value(cell),
             Column::Time | Column::Elapsed => moment(cell).is_some(),
@@ -126,12 +126,10 @@ impl<'line> Row<'_, 'line> {
     /// Returns all columns with their cells.
     pub(super) fn readings(&self) -> impl Iterator<Item = (Column, Unit, Reading<&'line str>)> {
         let last = self.cells.len().saturating_sub(1);
-        self.columns.columns.iter().zip(&self.cells).enumerate().map(
-            move |(place, ((column, unit), cell))| {
-                let is_cut = self.is_open && place == last;
-                (*column, *unit, if is_cut { Reading::default() } else { said(cell) })
-            },
-        )
+        self.columns.list.iter().zip(&self.cells).enumerate().map(move |(place, ((column, unit), cell))| {
+            let is_cut = self.is_open && place == last;
+            (*column, *unit, if is_cut { Reading::default() } else { said(cell) })
+        })
     }
 
     /// Returns the text in a column.

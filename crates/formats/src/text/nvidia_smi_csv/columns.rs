@@ -125,7 +125,7 @@ pub(super) enum Unit {
 /// The columns of a table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Columns {
-    pub(super) columns: Vec<(Column, Unit)>,
+    pub(super) list: Vec<(Column, Unit)>,
     pub(super) separator: char,
     /// The names are those of the tool: without a number, rows are cards in their order.
     pub(super) is_of_tool: bool,
@@ -202,27 +202,27 @@ impl Columns {
     }
 
     fn of<'name>(names: impl Iterator<Item = &'name str> + Clone, separator: char) -> Self {
-        let is_of_tool = are_of_tool(names.clone());
-        Self { columns: names.map(column).collect(), separator, is_of_tool }
+        let is_of_tool = are_of_tool(&names);
+        Self { list: names.map(column).collect(), separator, is_of_tool }
     }
 
     /// Returns whether the names are the heading of a table of cards or of processes on cards.
     fn is_heading(&self, names: &[&str]) -> bool {
-        let holds = |wanted: &[Column]| self.columns.iter().any(|(column, _)| wanted.contains(column));
-        let values = self.columns.iter().filter(|(column, _)| matches!(column, Column::Card(_))).count();
+        let holds = |wanted: &[Column]| self.list.iter().any(|(column, _)| wanted.contains(column));
+        let values = self.list.iter().filter(|(column, _)| matches!(column, Column::Card(_))).count();
         if self.is_of_tool {
             // One name alone may be a word of a text, unless it has the tool's dots.
             return names.len() > 1 || names.iter().any(|name| name.contains('.') && values > 0);
         }
         let is_of_cards =
             holds(&[Column::Index, Column::Uuid, Column::Address, Column::Time, Column::Elapsed]);
-        let known = self.columns.iter().filter(|(column, _)| *column != Column::Unknown).count();
+        let known = self.list.iter().filter(|(column, _)| *column != Column::Unknown).count();
         is_of_cards && values >= 2 && known * 2 > names.len() && !holds(&[Column::Pid])
     }
 
     /// Returns the place of a column.
     pub(super) fn place(&self, wanted: Column) -> Option<usize> {
-        self.columns.iter().position(|(column, _)| *column == wanted)
+        self.list.iter().position(|(column, _)| *column == wanted)
     }
 
     /// Returns whether rows are about processes.
@@ -240,7 +240,7 @@ fn is_name(text: &str) -> bool {
 }
 
 /// Returns whether names are those of the tool: one has its dots, or all are its own.
-fn are_of_tool<'name>(names: impl Iterator<Item = &'name str> + Clone) -> bool {
+fn are_of_tool<'name>(names: &(impl Iterator<Item = &'name str> + Clone)) -> bool {
     let bare = || names.clone().map(|name| without_unit(name).0);
     let has_dots =
         |name: &str| name.contains('.') && !name.contains(' ') && column(name).0 != Column::Unknown;

@@ -47,7 +47,7 @@ pub(super) fn read(lines: &[Line<'_>], context: &Context<'_>) -> Option<Block> {
         taken += length;
     }
     // One name alone may stand in any list.
-    let needs_rows = heading == 0 || columns.columns.len() == 1;
+    let needs_rows = heading == 0 || columns.list.len() == 1;
     if taken == 0 || table.is_empty() && needs_rows {
         return None;
     }
@@ -63,7 +63,7 @@ fn begin(lines: &[Line<'_>], context: &Context<'_>) -> Option<(Columns, usize)> 
     {
         let has_heading = Columns::heading(first).is_some();
         if !has_heading
-            && first.contains(',') == (asked.columns.len() > 1)
+            && first.contains(',') == (asked.list.len() > 1)
             && row(&asked, first, false).is_some()
         {
             return Some((asked, 0));
@@ -156,7 +156,7 @@ impl<'columns, 'text> Table<'columns, 'text> {
         // A row that a terminal wrapped.
         let next = lines.get(1)?;
         let joined = format!("{}{}", line.text, next.text);
-        let is_part = self.columns.columns.len() > 1 && text.contains(self.columns.separator);
+        let is_part = self.columns.list.len() > 1 && text.contains(self.columns.separator);
         let row = row(self.columns, joined.trim(), left == 2).filter(|_| is_part)?;
         self.add(&row, line.number);
         Some(2)

@@ -222,10 +222,11 @@ impl Tree {
         let innermost = &self.nodes[self.innermost()].name;
         let is_free = innermost == ROOT || innermost == CARD || !self.is_indented || is_heading;
         let is_repeated = self.open.len() > 1 && self.nodes[self.innermost()].indent.is_none();
-        if is_headless && (is_free || is_repeated) {
-            if let Some(section) = only_section(plain, value) {
-                return Home::Missing(section);
-            }
+        if is_headless
+            && (is_free || is_repeated)
+            && let Some(section) = only_section(plain, value)
+        {
+            return Home::Missing(section);
         }
         Home::Unknown
     }

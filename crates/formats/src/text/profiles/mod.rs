@@ -40,7 +40,8 @@ pub(super) fn read_system_calls(lines: &[Line<'_>], context: &Context<'_>) -> Op
     let is_heading = is_calls_heading(first);
     // Without its heading, a row could be anything.
     let follows = || lines.iter().take(HEAD_LINES).any(|line| is_calls_heading(line.text.trim()));
-    if !is_heading && !(is_talk && follows()) {
+    let begins = is_heading || is_talk && follows();
+    if !begins {
         return None;
     }
     let pid = context.command.and_then(|command| {

@@ -4,6 +4,7 @@ use jiff::Timestamp;
 
 /// A line without what stands before its text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each tells of one mark, and a line may have any of them")]
 pub(super) struct Prefixed<'line> {
     /// The member of a job.
     pub(super) rank: Option<u32>,

@@ -212,7 +212,7 @@ fn members_that_write_at_once_are_told_apart() {
     assert_eq!(classes(open_mpi), [ErrorClass::UncaughtException]);
 }
 
-/// Printed by IPython 8.12.
+/// Printed by `IPython` 8.12.
 #[test]
 fn tracebacks_of_notebooks_are_read() {
     let text = r#"---------------------------------------------------------------------------

@@ -102,13 +102,19 @@ fn rate(value: f64) -> Reading<BytesPerSecond> {
 }
 
 fn flag(value: f64) -> Reading<bool> {
-    if value == 0.0 || value == 1.0 { Reading::Known(value == 1.0) } else { Reading::default() }
+    yes_or_no(value).into()
+}
+
+/// Returns what 1 and 0 stand for.
+fn yes_or_no(value: f64) -> Option<bool> {
+    let is_one = value.total_cmp(&1.0).is_eq();
+    (is_one || value == 0.0).then_some(is_one)
 }
 
 fn reason(gathered: &mut Gathered, bit: u64, value: f64) {
-    if value == 0.0 || value == 1.0 {
+    if let Some(is_so) = yes_or_no(value) {
         let bits = gathered.reasons.get_or_insert(0);
-        *bits |= if value == 1.0 { bit } else { 0 };
+        *bits |= if is_so { bit } else { 0 };
     }
 }
 

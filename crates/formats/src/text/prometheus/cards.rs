@@ -76,14 +76,14 @@ fn in_our_unit(value: &Value, scrapes: &Scrapes) -> Option<f64> {
     let help = scrapes.help.get(&value.name).map(|help| help.to_ascii_lowercase());
     let says = |words: &str| help.as_ref().is_some_and(|help| help.contains(words));
     if value.name.ends_with("_VIOLATION") && (says("in us") || says("microsecond")) {
-        return Some(value.value * 1000.0);
+        return Some(value.number * 1000.0);
     }
     if value.name.starts_with("DCGM_FI_PROF_PCIE_") {
         // Some exporters make a total of it.
         let is_gauge = scrapes.kinds.get(&value.name).is_some_and(|kind| kind == "gauge");
-        return (is_gauge || says("rate") || says("per second")).then_some(value.value);
+        return (is_gauge || says("rate") || says("per second")).then_some(value.number);
     }
-    value.value.is_finite().then_some(value.value)
+    value.number.is_finite().then_some(value.number)
 }
 
 /// What tells cards apart, whichever labels a value bears.
@@ -185,8 +185,8 @@ fn describe(
                 clippy::cast_sign_loss,
                 reason = "checked to be small"
             )]
-            if let Some((_, card, _)) = names.key(value).filter(|_| (0.0..4096.0).contains(&value.value)) {
-                numbers.insert(card, value.value as u32);
+            if let Some((_, card, _)) = names.key(value).filter(|_| (0.0..4096.0).contains(&value.number)) {
+                numbers.insert(card, value.number as u32);
             }
         }
         _ => {}

@@ -18,7 +18,7 @@ pub(super) enum Written<'line> {
 pub(super) struct Value {
     pub(super) name: String,
     pub(super) labels: Vec<(String, String)>,
-    pub(super) value: f64,
+    pub(super) number: f64,
     /// Its own time, in seconds since 1970.
     pub(super) at_s: Option<f64>,
 }
@@ -116,7 +116,7 @@ fn value(text: &str) -> Option<Value> {
     if words.next().is_some_and(|word| !word.starts_with('#')) && at_s.is_some() {
         return None;
     }
-    Some(Value { name: name.to_owned(), labels, value, at_s })
+    Some(Value { name: name.to_owned(), labels, number: value, at_s })
 }
 
 fn time_s(word: &str) -> Option<f64> {
@@ -184,6 +184,7 @@ fn quoted(text: &str) -> Option<(String, &str)> {
 }
 
 #[cfg(test)]
+#[expect(clippy::float_cmp, reason = "whole numbers, and figures as they were written, are kept exactly")]
 mod tests {
     use super::{Value, Written, written};
 
@@ -197,20 +198,20 @@ mod tests {
     #[test]
     fn values_are_read_in_all_their_forms() {
         let plain = value("vllm:num_requests_running 2.0");
-        assert_eq!((plain.name.as_str(), plain.value, plain.at_s), ("vllm:num_requests_running", 2.0, None));
+        assert_eq!((plain.name.as_str(), plain.number, plain.at_s), ("vllm:num_requests_running", 2.0, None));
         let labelled = value(r#"a_b{x="1", y="say \"hi\"\n", } 1.5e+03 1700000000123"#);
         assert_eq!(
             labelled.labels,
             [("x".to_owned(), "1".to_owned()), ("y".to_owned(), "say \"hi\"\n".to_owned())]
         );
-        assert_eq!((labelled.value, labelled.at_s), (1500.0, Some(1_700_000_000.123)));
+        assert_eq!((labelled.number, labelled.at_s), (1500.0, Some(1_700_000_000.123)));
         let example = value(r#"h_bucket{le="0.1"} 8 # {trace_id="7"} 0.05 1700000000.1"#);
-        assert_eq!((example.value, example.at_s), (8.0, None));
+        assert_eq!((example.number, example.at_s), (8.0, None));
         let asked = value(r#"up{job="x"} => 1 @[1700000000.5]"#);
-        assert_eq!((asked.value, asked.at_s), (1.0, Some(1_700_000_000.5)));
+        assert_eq!((asked.number, asked.at_s), (1.0, Some(1_700_000_000.5)));
         assert_eq!(value(r#"nv_x{model="m",version="1", le="+Inf"} 37"#).label("le"), Some("+Inf"));
-        assert!(value("a NaN").value.is_nan());
-        assert_eq!(value("DCGM_FI_DEV_X    54,731,746").value, 54_731_746.0);
+        assert!(value("a NaN").number.is_nan());
+        assert_eq!(value("DCGM_FI_DEV_X    54,731,746").number, 54_731_746.0);
     }
 
     #[test]

@@ -61,19 +61,19 @@ fn known(name: &str) -> bool {
 fn scene(scrapes: &Scrapes) -> Scene {
     let reads: Vec<(ReadTime, CardsOfScrape)> = times(scrapes)
         .into_iter()
-        .zip(&scrapes.scrapes)
+        .zip(&scrapes.list)
         .map(|(taken, scrape)| (taken, cards::cards(&scrape.values, scrapes)))
         .filter(|(_, read)| !read.cards.is_empty())
         .collect();
     let mut scene = of_cards(&reads);
     of_node(scrapes, &mut scene);
     scene.serving = serving::servers(scrapes);
-    let has_times = scrapes.scrapes.iter().all(|scrape| scrape.since_s.is_some());
-    let span_s = scrapes.scrapes.last().and_then(|last| last.since_s);
+    let has_times = scrapes.list.iter().all(|scrape| scrape.since_s.is_some());
+    let span_s = scrapes.list.last().and_then(|last| last.since_s);
     scene.window.span_s = span_s.unwrap_or(0.0);
-    scene.window.samples = scrapes.scrapes.len();
+    scene.window.samples = scrapes.list.len();
     scene.window.end_boot_ns = None;
-    let at = scrapes.scrapes.last().and_then(|last| last.at_s).and_then(serving::timestamp);
+    let at = scrapes.list.last().and_then(|last| last.at_s).and_then(serving::timestamp);
     scene.window.taken_at = at.filter(|_| has_times).unwrap_or(Timestamp::UNIX_EPOCH);
     scene.provenance = Provenance { source: SourceKind::Text, inputs: vec![Format::Prometheus.to_string()] };
     scene
@@ -88,7 +88,7 @@ fn times(scrapes: &Scrapes) -> Vec<ReadTime> {
         let (boot_ns, micros) = ((since_s * 1e9) as u64, (at_s * 1e6) as i64);
         ReadTime { boot_ns, wall: Timestamp::from_microsecond(micros).unwrap_or_default() }
     };
-    scrapes.scrapes.iter().zip(0..).map(time).collect()
+    scrapes.list.iter().zip(0..).map(time).collect()
 }
 
 fn of_cards(reads: &[(ReadTime, CardsOfScrape)]) -> Scene {
@@ -136,7 +136,7 @@ fn of_cards(reads: &[(ReadTime, CardsOfScrape)]) -> Scene {
 fn of_node(scrapes: &Scrapes, scene: &mut Scene) {
     let samples: Vec<Sample> = times(scrapes)
         .into_iter()
-        .zip(&scrapes.scrapes)
+        .zip(&scrapes.list)
         .filter_map(|(taken, scrape)| {
             let node = node::node(&scrape.values)?;
             let mut sample = Sample::empty(taken);

@@ -44,7 +44,7 @@ pub(super) struct Node {
 /// Returns what one answer says of the machine, if it says anything.
 pub(super) fn node(values: &[Value]) -> Option<Node> {
     let ours: Vec<&Value> =
-        values.iter().filter(|value| value.name.starts_with("node_") && value.value.is_finite()).collect();
+        values.iter().filter(|value| value.name.starts_with("node_") && value.number.is_finite()).collect();
     if ours.is_empty() {
         return None;
     }
@@ -81,7 +81,7 @@ fn whole(value: f64) -> u64 {
 
 fn one(values: &[&Value], names: &[&str]) -> Option<u64> {
     let mut found = names.iter().filter_map(|name| values.iter().find(|value| value.name == *name));
-    found.next().map(|value| whole(value.value))
+    found.next().map(|value| whole(value.number))
 }
 
 /// Returns how many processors there are, and their time together.
@@ -93,7 +93,7 @@ fn processors(values: &[&Value]) -> (Reading<u64>, Reading<CpuTimes>) {
         values.iter().filter(|value| value.name == "node_cpu_seconds_total" || value.name == "node_cpu")
     {
         let (Some(cpu), Some(mode)) = (value.label("cpu"), value.label("mode")) else { continue };
-        let ticks = whole(value.value * TICKS_PER_SECOND as f64);
+        let ticks = whole(value.number * TICKS_PER_SECOND as f64);
         let field = match mode {
             "user" | "nice" => &mut times.user,
             "system" | "irq" | "softirq" => &mut times.system,
@@ -136,7 +136,7 @@ fn pressure(values: &[&Value], resource: &str) -> Reading<Pressure> {
         values
             .iter()
             .find(|value| value.name == name)
-            .map(|value| PressureLine { total_us: whole(value.value * 1e6) })
+            .map(|value| PressureLine { total_us: whole(value.number * 1e6) })
     };
     line("waiting").map(|some| Pressure { some, full: line("stalled") }).into()
 }
@@ -161,7 +161,7 @@ fn by_device<'values>(
     let mut devices: BTreeMap<&str, BTreeMap<&str, f64>> = BTreeMap::new();
     for value in values {
         if let (Some(name), Some(device)) = (value.name.strip_prefix(begin), value.label("device")) {
-            devices.entry(device).or_default().insert(name, value.value);
+            devices.entry(device).or_default().insert(name, value.number);
         }
     }
     devices
@@ -197,7 +197,7 @@ fn interfaces(values: &[&Value]) -> Reading<Vec<InterfaceSample>> {
         interfaces.push(InterfaceSample {
             name: name.to_owned(),
             kind: if is_virtual { InterfaceKind::Virtual } else { InterfaceKind::Network },
-            up: fields.get("up").map(|up| *up == 1.0).into(),
+            up: fields.get("up").map(|up| up.total_cmp(&1.0).is_eq()).into(),
             // A link that is down has no speed, which the exporter writes as less than nothing.
             speed: fields
                 .get("speed_bytes")
@@ -226,7 +226,7 @@ fn ports(values: &[&Value]) -> Vec<InterfaceSample> {
     for value in values {
         let name = value.name.strip_prefix("node_infiniband_");
         if let (Some(name), Some(device), Some(port)) = (name, value.label("device"), value.label("port")) {
-            ports.entry((device, port)).or_default().insert(name, value.value);
+            ports.entry((device, port)).or_default().insert(name, value.number);
         }
     }
     let port = |((device, port), fields): ((&str, &str), BTreeMap<&str, f64>)| {
@@ -234,7 +234,7 @@ fn ports(values: &[&Value]) -> Vec<InterfaceSample> {
         InterfaceSample {
             name: format!("{device}/{port}"),
             kind: InterfaceKind::Infiniband,
-            up: fields.get("state_id").map(|state| *state == 4.0).into(),
+            up: fields.get("state_id").map(|state| state.total_cmp(&4.0).is_eq()).into(),
             speed: fields.get("rate_bytes_per_second").map(|rate| BytesPerSecond(*rate)).into(),
             received_bytes: count("port_data_received_bytes_total").into(),
             sent_bytes: count("port_data_transmitted_bytes_total").into(),
@@ -253,7 +253,7 @@ fn file_systems(values: &[&Value]) -> (Reading<Vec<MountPoint>>, Reading<Space>)
     for value in values {
         let Some(name) = value.name.strip_prefix("node_filesystem_") else { continue };
         let (Some(target), Some(kind)) = (value.label("mountpoint"), value.label("fstype")) else { continue };
-        sizes.insert((target, name), whole(value.value));
+        sizes.insert((target, name), whole(value.number));
         mounts.entry(target).or_insert_with(|| MountPoint {
             target: target.to_owned(),
             file_system: kind.to_owned(),

@@ -28,7 +28,7 @@ pub(super) struct Scrape {
 #[derive(Debug, Default)]
 pub(super) struct Scrapes {
     /// Oldest first; at least one.
-    pub(super) scrapes: Vec<Scrape>,
+    pub(super) list: Vec<Scrape>,
     /// What is said of each metric.
     pub(super) help: BTreeMap<String, String>,
     /// The kind of each metric.
@@ -43,8 +43,7 @@ pub(super) fn scrapes(lines: &[Line<'_>], command: Option<&str>) -> Option<Scrap
     if !begins(&lines.first()?.text) {
         return None;
     }
-    let mut gathered = Gathering::default();
-    gathered.delay_s = command.and_then(delay_s);
+    let mut gathered = Gathering { delay_s: command.and_then(delay_s), ..Gathering::default() };
     let mut place = 0;
     while let Some(line) = lines.get(place) {
         if line.text.trim().is_empty() {
@@ -145,7 +144,7 @@ impl Gathering {
                     self.delays.push(delay_s);
                 }
                 // Where the values bear their own time, the newest counts.
-                let own = value.at_s.or((value.name == "node_time_seconds").then_some(value.value));
+                let own = value.at_s.or((value.name == "node_time_seconds").then_some(value.number));
                 if let Some(own) = own {
                     self.current.at_s = Some(self.current.at_s.map_or(own, |known| known.max(own)));
                 }
@@ -190,7 +189,9 @@ impl Gathering {
             }
             // Times that go back are no times.
             if scrapes.windows(2).any(|pair| pair[0].since_s >= pair[1].since_s) {
-                scrapes.iter_mut().for_each(|scrape| scrape.since_s = None);
+                for scrape in &mut scrapes {
+                    scrape.since_s = None;
+                }
             }
         } else {
             let mut since_s = Some(0.0);
@@ -202,10 +203,18 @@ impl Gathering {
                 scrape.since_s = since_s;
             }
             if scrapes.last().is_some_and(|last| last.since_s.is_none()) {
-                scrapes.iter_mut().for_each(|scrape| scrape.since_s = None);
+                for scrape in &mut scrapes {
+                    scrape.since_s = None;
+                }
             }
         }
-        Scrapes { scrapes, help: self.help, kinds: self.kinds, lines: self.lines, remarks: self.remarks }
+        Scrapes {
+            list: scrapes,
+            help: self.help,
+            kinds: self.kinds,
+            lines: self.lines,
+            remarks: self.remarks,
+        }
     }
 }
 
@@ -282,7 +291,7 @@ mod tests {
 
     fn since(text: &str, command: Option<&str>) -> Vec<Option<f64>> {
         let paste = Paste::of(text);
-        scrapes(&paste.lines, command).unwrap().scrapes.iter().map(|scrape| scrape.since_s).collect()
+        scrapes(&paste.lines, command).unwrap().list.iter().map(|scrape| scrape.since_s).collect()
     }
 
     #[test]

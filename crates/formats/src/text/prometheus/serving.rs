@@ -38,7 +38,7 @@ struct Spread {
 /// Returns the servers of all answers.
 pub(super) fn servers(scrapes: &Scrapes) -> Vec<Serving> {
     let counted: Vec<BTreeMap<Key, Counted>> =
-        scrapes.scrapes.iter().map(|scrape| counted(&scrape.values)).collect();
+        scrapes.list.iter().map(|scrape| counted(&scrape.values)).collect();
     let mut keys: Vec<&Key> = counted.iter().flat_map(BTreeMap::keys).collect();
     keys.sort();
     keys.dedup();
@@ -67,15 +67,15 @@ fn counted(values: &[Value]) -> BTreeMap<Key, Counted> {
     let mut apart: BTreeMap<(Key, String), (&'static ServingMetric, &'static str, f64, &Value)> =
         BTreeMap::new();
     for value in values {
-        let Some((metric, part)) = metric_of(value).filter(|_| value.value.is_finite()) else { continue };
+        let Some((metric, part)) = metric_of(value).filter(|_| value.number.is_finite()) else { continue };
         let model = value.any_label(&["model_name", "model", "model_id"]).unwrap_or_default();
         let model: String = model.chars().take(200).collect();
         let mut whole = value.clone();
         whole.labels.retain(|(name, _)| !PARTS.contains(&name.as_str()));
         let key = ((metric.engine.clone(), model), whole.key());
-        let entry = apart.entry(key).or_insert((metric, part, value.value, value));
-        if value.value > entry.2 {
-            *entry = (metric, part, value.value, value);
+        let entry = apart.entry(key).or_insert((metric, part, value.number, value));
+        if value.number > entry.2 {
+            *entry = (metric, part, value.number, value);
         }
     }
     let mut all: BTreeMap<Key, Counted> = BTreeMap::new();
@@ -206,7 +206,7 @@ fn whole(number: f64) -> u64 {
 
 fn server(key: &Key, scrapes: &Scrapes, counted: &[BTreeMap<Key, Counted>]) -> Serving {
     let own: Vec<(&Scrape, &Counted)> = scrapes
-        .scrapes
+        .list
         .iter()
         .zip(counted)
         .filter_map(|(scrape, counted)| Some((scrape, counted.get(key)?)))

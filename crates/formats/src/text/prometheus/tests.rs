@@ -1,4 +1,5 @@
 //! Metrics of several exporters, with values read by eye.
+#![expect(clippy::float_cmp, reason = "whole numbers, and figures as they were written, are kept exactly")]
 
 use gpuwhy_model::reading::Reading;
 use gpuwhy_model::sample::{CardKind, InterfaceKind};

@@ -84,7 +84,7 @@ fn add(text: &str, job: &mut Job) -> bool {
     };
     let (name, value) = (name.trim().to_ascii_lowercase(), value.trim());
     match name.as_str() {
-        "job id" => job::is_id(value).then(|| job.id = value.to_owned()).is_some(),
+        "job id" => job::is_id(value).then(|| value.clone_into(&mut job.id)).is_some(),
         "array job id" | "cluster" | "job name" | "start time" | "time limit" | "submit time"
         | "end time" => true,
         "user/group" | "user" | "netid/account" | "user/account" => {

@@ -166,7 +166,14 @@ pub(super) fn column(header: &str) -> Option<Field> {
         "tresusageinave" => Field::UsedTresMean,
         "cpusaiot" | "cpusstate" => Field::CpusByUse,
         "nodesaiot" => Field::NodesByUse,
-        "timelimit" | "timelimi" | "timelim" | "walltime" | "timelimitraw" => Field::TimeLimit,
+        "timelimit"
+        | "timelimi"
+        | "timelim"
+        | "walltime"
+        | "timelimitraw"
+        | "maxwall"
+        | "maxwalldurationperjob"
+        | "maxwallpj" => Field::TimeLimit,
         "time" | "elapsed" | "timeused" | "runtime" | "runningtime" => Field::Elapsed,
         "start" | "starttime" => Field::StartTime,
         "submit" | "submittime" => Field::SubmitTime,
@@ -201,7 +208,6 @@ pub(super) fn column(header: &str) -> Option<Field> {
         "maxtrespa" | "maxtresperaccount" => Field::AccountTres,
         "maxjobspa" | "maxjobsperaccount" => Field::AccountJobs,
         "maxsubmitpa" | "maxsubmitjobsperaccount" => Field::AccountSubmitted,
-        "maxwall" | "maxwalldurationperjob" | "maxwallpj" => Field::TimeLimit,
         "mintres" | "mintresperjob" => Field::LeastTres,
         "fairshare" => Field::FairShare,
         _ if OTHERS.contains(&normal(header).as_str()) => Field::Other,

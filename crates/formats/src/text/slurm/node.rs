@@ -34,12 +34,12 @@ impl Nodes {
         if !is_of_nodes || names.is_empty() && number.unwrap_or(0) == 0 {
             return false;
         }
-        let named = names.len() as u64;
-        let pattern = node(record, state, named.max(number.unwrap_or(0)));
+        let with_name = names.len() as u64;
+        let pattern = node(record, state, with_name.max(number.unwrap_or(0)));
         for name in names {
             self.add_node(ClusterNode { name, ..pattern.clone() });
         }
-        let unnamed = number.unwrap_or(0).saturating_sub(named);
+        let unnamed = number.unwrap_or(0).saturating_sub(with_name);
         if unnamed > 0 && self.all.len() < NODES_MAX {
             self.all.push(ClusterNode { alike: unnamed - 1, ..pattern });
         }

@@ -37,12 +37,11 @@ fn unwrapped(text: &str) -> (&str, bool) {
     let mut text = text.trim().trim_matches('"').trim();
     let mut is_cut = false;
     while let Some(inside) = text.strip_prefix('(') {
-        match inside.strip_suffix(')') {
-            Some(whole) => text = whole.trim(),
-            None => {
-                is_cut = true;
-                text = inside.trim();
-            }
+        if let Some(whole) = inside.strip_suffix(')') {
+            text = whole.trim();
+        } else {
+            is_cut = true;
+            text = inside.trim();
         }
     }
     (text, is_cut)

@@ -58,14 +58,13 @@ fn add(options: &str, record: &mut Record) {
     let options = options.split(" #").next().unwrap_or_default();
     let mut words = options.split_whitespace().peekable();
     while let Some(word) = words.next() {
-        let (name, value) = match word.split_once('=') {
-            Some((name, value)) => (name, Some(value)),
-            None => {
-                let is_short = word.starts_with('-') && !word.starts_with("--");
-                let (name, value) = word.split_at_checked(2).filter(|_| is_short).unwrap_or((word, ""));
-                let next = words.next_if(|next| value.is_empty() && !next.starts_with('-'));
-                (name, next.or(Some(value).filter(|value| !value.is_empty())))
-            }
+        let (name, value) = if let Some((name, value)) = word.split_once('=') {
+            (name, Some(value))
+        } else {
+            let is_short = word.starts_with('-') && !word.starts_with("--");
+            let (name, value) = word.split_at_checked(2).filter(|_| is_short).unwrap_or((word, ""));
+            let next = words.next_if(|next| value.is_empty() && !next.starts_with('-'));
+            (name, next.or(Some(value).filter(|value| !value.is_empty())))
         };
         let value = value.unwrap_or_default().trim_matches(['"', '\'']);
         match name {

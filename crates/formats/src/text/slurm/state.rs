@@ -124,17 +124,15 @@ fn add_word(state: &mut NodeState, word: &str) -> bool {
         "comp" | "completing" => (None, &[Is::Completing]),
         "drain" | "drained" => (None, &[Is::Drained]),
         "drng" | "draining" => (Some(Mixed), &[Is::Drained]),
-        "down" => (None, &[Is::Down]),
+        "down" | "futr" | "future" => (None, &[Is::Down]),
         "fail" | "failg" | "failing" | "error" => (None, &[Is::Failing]),
         "maint" | "maintenance" => (None, &[Is::Maintenance]),
         "resv" | "reserved" => (None, &[Is::Reserved]),
         "unk" | "unknown" | "no_respond" | "not_responding" => (None, &[Is::NotResponding]),
-        "plnd" | "planned" => (None, &[Is::Planned]),
-        "block" | "blocked" => (None, &[Is::Planned]),
+        "plnd" | "planned" | "block" | "blocked" => (None, &[Is::Planned]),
         "boot" | "booting" | "reboot_issued" => (None, &[Is::Rebooting]),
         "reboot" | "reboot_requested" => (None, &[Is::RebootPending]),
         "inval" | "invalid" | "invalid_reg" => (None, &[Is::Unregistered]),
-        "futr" | "future" => (None, &[Is::Down]),
         "pow_dn" | "powering_down" | "powered_down" | "powerdown" | "power_down" => {
             (None, &[Is::PoweredDown])
         }

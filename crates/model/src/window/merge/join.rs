@@ -26,8 +26,11 @@ const STEADY: &[&str] = &[
     "host.cpus",
 ];
 
+/// Makes an entry of which nothing is known.
+type Empty = fn() -> Value;
+
 /// Lists whose entries stand for something that has a name or number, and the path to it.
-const ENTITIES: &[(&str, &[&str], fn() -> Value)] = &[
+const ENTITIES: &[(&str, &[&str], Empty)] = &[
     ("cards", &["parent", "kind", "index"], written::<Card>),
     ("cards.clients", &["pid"], || Value::Null),
     ("cards.nvlinks", &["link"], written::<NvLinkState>),

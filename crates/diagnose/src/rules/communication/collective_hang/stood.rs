@@ -79,12 +79,12 @@ fn weigh_places(inside: &[Member<'_>], outside: &[Member<'_>], draft: &mut Draft
     draft.only_possible();
 }
 
-/// Weighs what the others do: who waits does not come by itself, who works will.
+/// Weighs what the others do: who waits does not come by itself, who working will.
 fn weigh_absent(outside: &[Member<'_>], draft: &mut Draft) {
     if outside.is_empty() {
         return;
     }
-    let mut works = 0;
+    let mut working = 0;
     for member in outside.iter().take(NAMED_MAX) {
         let frame = member.place.frame;
         let (name, function) = (member.name(), frame.function.as_str());
@@ -103,12 +103,12 @@ fn weigh_absent(outside: &[Member<'_>], draft: &mut Draft) {
                 draft.mention(evidence);
             }
             Some(_) => {
-                works += 1;
+                working += 1;
                 draft.contradict(weight, evidence);
             }
         }
     }
-    if works == outside.len().min(NAMED_MAX) {
+    if working == outside.len().min(NAMED_MAX) {
         // A member that saves, loads or computes will come when it is done.
         draft.only_possible();
     }

@@ -23,12 +23,9 @@ pub(super) fn check(scene: &Scene, findings: &mut Findings) {
         return;
     }
     // What the driver runs stands in the message, or in what its own tools say.
-    let said = |which: fn(&(Option<String>, Option<String>)) -> Option<&String>| {
-        lines.iter().find_map(|(_, versions)| which(versions)).cloned()
-    };
-    let supports =
-        said(|versions| versions.0.as_ref()).or_else(|| scene.machine.driver.cuda_version.known().cloned());
-    let needs = said(|versions| versions.1.as_ref());
+    let supports = lines.iter().find_map(|(_, (supports, _))| supports.clone());
+    let supports = supports.or_else(|| scene.machine.driver.cuda_version.known().cloned());
+    let needs = lines.iter().find_map(|(_, (_, needs))| needs.clone());
     let summary = match (&supports, &needs) {
         _ if lines.is_empty() => text::summary_compat(),
         (Some(supports), Some(needs)) => text::summary_said_both(needs.as_str(), supports.as_str()),

@@ -108,14 +108,14 @@ fn summary(short: &[Short<'_>], offers: &Offers<'_>) -> Text {
 
 fn weigh_nodes(short: &[Short<'_>], draft: &mut Draft) {
     for (number, node) in short.iter().enumerate() {
-        let reader = if node.known == Known::ByDriver { Reader::NvidiaSmi } else { Reader::Kubernetes };
+        let reader = if node.known == Known::Driver { Reader::NvidiaSmi } else { Reader::Kubernetes };
         let evidence = once(Signal::NodeResources, node.offered, Unit::Count, reader, words_of(node));
         match (number, node.known) {
             // The kubelet counts both itself.
-            (0, Known::ByKubelet) => draft.agree(4.0, evidence),
-            (0, Known::ByDriver) => draft.agree_by(4.0, 0.9, evidence),
-            (0, Known::ByLabel) => draft.agree_by(4.0, 0.8, evidence),
-            (0, Known::ByPresence) => draft.agree_by(4.0, 0.5, evidence),
+            (0, Known::Kubelet) => draft.agree(4.0, evidence),
+            (0, Known::Driver) => draft.agree_by(4.0, 0.9, evidence),
+            (0, Known::Label) => draft.agree_by(4.0, 0.8, evidence),
+            (0, Known::Presence) => draft.agree_by(4.0, 0.5, evidence),
             (..NAMED_MAX, _) => draft.mention(evidence),
             _ => break,
         }
@@ -125,9 +125,9 @@ fn weigh_nodes(short: &[Short<'_>], draft: &mut Draft) {
 fn words_of(short: &Short<'_>) -> Text {
     let name = if short.node.name.is_empty() { "node" } else { short.node.name.as_str() };
     match (short.known, short.has) {
-        (Known::ByKubelet, Some(has)) => text::allocatable(has, name, short.offered),
-        (Known::ByDriver, Some(has)) => text::driver_sees(has, name, short.offered),
-        (Known::ByLabel, Some(has)) => text::label_counts(has, name, short.offered),
+        (Known::Kubelet, Some(has)) => text::allocatable(has, name, short.offered),
+        (Known::Driver, Some(has)) => text::driver_sees(has, name, short.offered),
+        (Known::Label, Some(has)) => text::label_counts(has, name, short.offered),
         _ => text::label_says(name),
     }
 }
@@ -209,7 +209,7 @@ fn advise(scene: &Scene, short: &[Short<'_>], offers: &Offers<'_>, draft: &mut D
     let finds_none = matches!(offers.none, Some((PluginEvent::NoDevices, _)))
         || short
             .iter()
-            .any(|short| matches!(short.known, Known::ByLabel | Known::ByPresence) && short.offered == 0);
+            .any(|short| matches!(short.known, Known::Label | Known::Presence) && short.offered == 0);
     draft.advise(Action::LookAgain, Vec::new(), text::fix_look());
     if finds_none || !knows_cards {
         draft.advise(Action::GrantDevice, Vec::new(), text::fix_runtime());

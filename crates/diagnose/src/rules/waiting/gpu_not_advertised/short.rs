@@ -9,13 +9,13 @@ use crate::facts::cards::whole_cards;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Known {
     /// The kubelet counts more than it offers: the others are unhealthy.
-    ByKubelet,
+    Kubelet,
     /// The driver of the only node shows more.
-    ByDriver,
+    Driver,
     /// A label counts them.
-    ByLabel,
+    Label,
     /// A label says that there are some.
-    ByPresence,
+    Presence,
 }
 
 /// A node that offers fewer cards than it has.
@@ -60,19 +60,19 @@ fn short_node(node: &ClusterNode, seen: Option<u64>) -> Option<Short<'_>> {
     let is_divided = node.has.card_kinds.iter().any(|(kind, parts)| kind.starts_with("mig-") && *parts > 0);
     let built_in = if is_divided { parts(&node.built_in) } else { node.built_in.cards.known().copied() };
     if let Some(has) = built_in.filter(|has| *has > offered) {
-        return short(Some(has), Known::ByKubelet);
+        return short(Some(has), Known::Kubelet);
     }
     if is_divided {
         return None;
     }
     if let Some(has) = seen.filter(|has| *has > offered) {
-        return short(Some(has), Known::ByDriver);
+        return short(Some(has), Known::Driver);
     }
     if let Some(has) = node.counted_cards.known().copied().filter(|has| *has > offered) {
-        return short(Some(has), Known::ByLabel);
+        return short(Some(has), Known::Label);
     }
     let is_without = offered == 0 && node.has_cards == Reading::Known(true);
-    is_without.then(|| short(None, Known::ByPresence)).flatten()
+    is_without.then(|| short(None, Known::Presence)).flatten()
 }
 
 /// Returns how many parts of divided cards there are.

@@ -65,8 +65,11 @@ pub(super) fn summary_node(closed: &Closed<'_>) -> Text {
     text::summary_node(states(closed))
 }
 
+/// What to do about a node.
+type Advice = fn() -> Text;
+
 /// What somebody, or a check, wrote at a node says more than its state.
-const KNOWN_REASONS: &[(&[&str], fn() -> Text)] = &[
+const KNOWN_REASONS: &[(&[&str], Advice)] = &[
     (&["count reported lower than configured", "gres/gpu count repor", "gpu count"], text::fix_cards_missing),
     (&["kill task failed", "killtask", "epilog error", "prolog error"], text::fix_unkillable),
     (

@@ -22,10 +22,7 @@ pub(super) struct Section<'text> {
 
 /// Splits `Label:   value`; a label begins with a capital letter at the left edge.
 pub(super) fn key_and_value(text: &str) -> Option<(&str, &str)> {
-    let (key, value) = match text.split_once(':') {
-        Some((key, value)) => (key, value),
-        None => return None,
-    };
+    let (key, value) = text.split_once(':')?;
     let is_label = key.len() <= 40
         && key.starts_with(|first: char| first.is_ascii_uppercase())
         && key.bytes().all(|byte| byte.is_ascii_alphanumeric() || b" -/()".contains(&byte));

@@ -120,29 +120,30 @@ fn length_of_sentence(lines: &[Line<'_>]) -> usize {
     number
 }
 
+/// Most lines of most texts have none of these words.
+const SIGNS: &[&str] = &[
+    "nhealthy",
+    "XidCritical",
+    "evice plugin",
+    "evices found",
+    "devices unavailable",
+    "NVML",
+    "healthy",
+    "nodes are",
+    "node is",
+    "odes are",
+    "nvidia-container",
+    "nvidia.com/",
+    "event",
+    "runtime",
+    "CDI",
+    "OCI",
+];
+
 /// Returns what a line says, if it is about cards or places of pods.
 fn said(text: &str) -> Option<Said> {
     let end = (0..=LINE_MAX.min(text.len())).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
     let text = &text[..end];
-    // Most lines of most texts have none of these words.
-    const SIGNS: &[&str] = &[
-        "nhealthy",
-        "XidCritical",
-        "evice plugin",
-        "evices found",
-        "devices unavailable",
-        "NVML",
-        "healthy",
-        "nodes are",
-        "node is",
-        "odes are",
-        "nvidia-container",
-        "nvidia.com/",
-        "event",
-        "runtime",
-        "CDI",
-        "OCI",
-    ];
     if !SIGNS.iter().any(|sign| text.contains(sign)) {
         return None;
     }

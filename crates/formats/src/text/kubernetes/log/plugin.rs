@@ -92,14 +92,14 @@ pub(super) fn plugin(text: &str) -> Option<PluginReport> {
     {
         return Some(report(PluginEvent::Registered));
     }
-    let is_gone = [
+    let of_withdrawal = [
         "listandwatch ended unexpectedly for device plugin",
         "endpoint became unhealthy",
         "device plugin for resource",
         "plugin not registered",
     ];
     let is_about_cards = resource(text).is_some_and(|name| card_kind(&name).is_some());
-    (is_about_cards && is_gone.iter().any(|words| lower.contains(words)))
+    (is_about_cards && of_withdrawal.iter().any(|words| lower.contains(words)))
         .then(|| report(PluginEvent::Withdrawn))
 }
 

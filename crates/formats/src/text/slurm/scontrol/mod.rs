@@ -43,16 +43,18 @@ pub(in crate::text) fn read(lines: &[Line<'_>], context: &Context<'_>) -> Option
     (taken > 0).then(|| Block { lines: taken, scene: gathered.scene(Format::Scontrol), remarks: Vec::new() })
 }
 
+/// What the first line of a record of each kind begins with.
+const STARTS: &[(&str, Kind)] = &[
+    ("JobId=", Kind::Job),
+    ("NodeName=", Kind::Node),
+    ("PartitionName=", Kind::Partition),
+    ("ReservationName=", Kind::Reservation),
+    ("ClusterName=", Kind::Association),
+];
+
 /// Returns what begins with a line, if anything does.
 fn start(text: &str) -> Option<Kind> {
     let text = text.trim_start();
-    const STARTS: &[(&str, Kind)] = &[
-        ("JobId=", Kind::Job),
-        ("NodeName=", Kind::Node),
-        ("PartitionName=", Kind::Partition),
-        ("ReservationName=", Kind::Reservation),
-        ("ClusterName=", Kind::Association),
-    ];
     let found = STARTS.iter().find(|(start, _)| text.starts_with(start)).map(|(_, kind)| *kind);
     let is_quality = text.strip_prefix("QOS=").is_some_and(|rest| rest.trim_end().ends_with(')'));
     found.or(is_quality.then_some(Kind::Quality)).filter(|_| text.len() <= LENGTH_MAX)
@@ -185,15 +187,16 @@ fn add(kind: Kind, record: &Record, context: &Context<'_>, gathered: &mut Gather
         return;
     }
     match kind {
-        Kind::Job => match job::job(record) {
-            Some(job) => gathered.push_job(job),
-            None => {
+        Kind::Job => {
+            if let Some(job) = job::job(record) {
+                gathered.push_job(job);
+            } else {
                 let id = asked_for(context, &["job", "jobid", "jobs"])
                     .filter(|id| job::is_id(id))
                     .unwrap_or_default();
                 gathered.push_job(Job { id: id.to_owned(), ..job::nameless(record) });
             }
-        },
+        }
         Kind::Node => {
             let mut record = record.clone();
             if record.get(Field::NodeName).is_none() {

@@ -100,8 +100,7 @@ impl Column {
     /// Returns whether some words can be what this column holds.
     fn fits(&self, words: &[Word<'_>]) -> bool {
         match (self.holds, words) {
-            (Holds::Text, _) => true,
-            (Holds::Nodes | Holds::Tres | Holds::Word | Holds::Date, []) => true,
+            (Holds::Text, _) | (Holds::Nodes | Holds::Tres | Holds::Word | Holds::Date, []) => true,
             // `CANCELLED by 1000`
             (Holds::JobState, [state, by, _]) => by.text == "by" && state::phase(state.text).is_some(),
             (_, [word]) => self.fits_word(word.text),
