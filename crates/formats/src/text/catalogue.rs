@@ -59,15 +59,6 @@ pub(super) static FORMATS: &[TextFormat] = &[
     TextFormat { format: Format::KubernetesLog, read: kubernetes::read_log },
     TextFormat { format: Format::PerfAnalyzer, read: load_test::read_perf_analyzer },
     TextFormat { format: Format::LoadTest, read: load_test::read_table },
-    TextFormat { format: Format::KubernetesObject, read: kubernetes::read_objects },
-    TextFormat { format: Format::ContainerInspect, read: container::read_inspect },
-    TextFormat { format: Format::KubectlDescribe, read: kubernetes::read_describe },
-    TextFormat { format: Format::KubectlGet, read: kubernetes::read_table },
-    TextFormat { format: Format::ContainerTable, read: container::read_table },
-    TextFormat { format: Format::ContainerInformation, read: container::read_information },
-    TextFormat { format: Format::DeviceRules, read: container::read_device_rules },
-    TextFormat { format: Format::ContainerError, read: container::read_refusal },
-    TextFormat { format: Format::KubernetesLog, read: kubernetes::read_log },
     TextFormat { format: Format::Gpustat, read: card_tools::gpustat },
     TextFormat { format: Format::Nvitop, read: card_tools::nvitop },
     TextFormat { format: Format::Nvtop, read: card_tools::nvtop },
@@ -96,3 +87,16 @@ pub(super) static FORMATS: &[TextFormat] = &[
     TextFormat { format: Format::Openers, read: host::openers::read },
     TextFormat { format: Format::ProgramLog, read: program::read },
 ];
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::FORMATS;
+
+    #[test]
+    fn no_reader_is_asked_twice() {
+        let readers: BTreeSet<usize> = FORMATS.iter().map(|format| format.read as usize).collect();
+        assert_eq!(readers.len(), FORMATS.len());
+    }
+}
