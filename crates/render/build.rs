@@ -11,7 +11,7 @@ use gpuwhy_model::text::{Catalogue, Language, TextFile, constructors};
 const BY_ID: &[&str] = &["cause", "reader", "signal", "state"];
 
 /// Files whose functions the binary calls too.
-const PUBLIC: &[&str] = &["message"];
+const PUBLIC: &[&str] = &["input", "message"];
 
 fn main() -> Result<(), Box<dyn Error>> {
     let folder = Path::new(&env::var("CARGO_MANIFEST_DIR")?).join("text");

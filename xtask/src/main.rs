@@ -11,6 +11,7 @@ mod metadata;
 mod on_gpu;
 mod prerequisites;
 mod scenarios;
+mod score;
 mod tally;
 mod test;
 mod versus;
@@ -74,6 +75,17 @@ enum Task {
         /// Only this scenario, or this cause with its near misses
         #[arg(long)]
         only: Option<String>,
+    },
+    /// Let gpuwhy read labelled incidents, and count how often it is right
+    Score {
+        /// Folder with a folder for each incident
+        folder: PathBuf,
+        /// Show what was said of each
+        #[arg(long)]
+        list: bool,
+        /// Also those whose texts alone do not prove the cause, and those that are prose
+        #[arg(long)]
+        all: bool,
     },
     /// Compare gpuwhy with nvsonar on the same boxes
     Versus {
@@ -167,6 +179,7 @@ fn run(task: Task) -> Result<bool> {
         Task::Scenarios { seed, count, only } => {
             scenarios::run(&workspace, &Selection { seed, count, only })?.holds()
         }
+        Task::Score { folder, list, all } => score::run(&workspace, &folder, list, all)?.holds(),
         Task::Versus { seed, count, only } => {
             let count = count.map_or_else(versus::once_each, Ok)?;
             versus::run(&workspace, &Selection { seed, count, only })?.holds()

@@ -44,6 +44,24 @@ impl fmt::Display for Tally {
     }
 }
 
+/// A count and its share of a whole.
+pub(crate) struct Part {
+    /// How many of them.
+    pub(crate) part: usize,
+    /// How many there are.
+    pub(crate) whole: usize,
+}
+
+impl fmt::Display for Part {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.whole == 0 {
+            return write!(formatter, "{} (- %)", self.part);
+        }
+        let percent = self.part as f64 * 100.0 / self.whole as f64;
+        write!(formatter, "{} ({percent:.1} %)", self.part)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::Tally;

@@ -4,7 +4,8 @@ use gpuwhy_model::cause::Cause;
 
 use crate::rule::Rule;
 use crate::rules::{
-    answers, communication, compute, container, hardware, heat, link, memory, software, starvation,
+    answers, communication, compute, container, hardware, heat, link, memory, program, software, starvation,
+    waiting,
 };
 
 /// Every rule, in the order in which they run.
@@ -18,6 +19,7 @@ pub static REGISTRY: &[&Rule] = &[
     &software::fabric_manager_down::RULE,
     &software::mig_misconfig::RULE,
     &software::driver_too_old::RULE,
+    &software::arch_unsupported::RULE,
     &hardware::ecc_uncorrectable::RULE,
     &hardware::row_remap_pending::RULE,
     &hardware::xid_hw_fault::RULE,
@@ -55,11 +57,18 @@ pub static REGISTRY: &[&Rule] = &[
     &compute::memory_bandwidth_saturated::RULE,
     &compute::compute_saturated::RULE,
     &memory::memory_preallocated::RULE,
+    &memory::vram_fragmented::RULE,
     &memory::vram_full::RULE,
     &memory::display_process::RULE,
     &software::persistence_off::RULE,
     &starvation::shm_too_small::RULE,
     &starvation::batch_too_small::RULE,
+    &program::app_error::RULE,
+    &waiting::gpu_not_advertised::RULE,
+    &waiting::scheduler_pending::RULE,
+    &waiting::node_unavailable::RULE,
+    &waiting::queue_congested::RULE,
+    &waiting::inference_overload::RULE,
     &answers::nothing_wrong::RULE,
     &answers::undetermined::RULE,
 ];

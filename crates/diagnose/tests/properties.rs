@@ -319,8 +319,8 @@ fn plain_scene() -> BoxedStrategy<Scene> {
     let processes = (90_u32..106).prop_flat_map(|end| (90..end).map(process).collect::<Vec<_>>());
     let xid = |pci_address: &str, number| {
         let pci_address = pci_address.to_owned();
-        let (pid, name, caused_by, is_fatal) = (None, None, None, None);
-        Just(Some(KernelFact::Xid { pci_address, number, pid, name, caused_by, is_fatal }))
+        let (pid, name, caused_by, is_fatal, recovery) = (None, None, None, None, None);
+        Just(Some(KernelFact::Xid { pci_address, number, pid, name, caused_by, is_fatal, recovery }))
     };
     let fact = prop_oneof![xid("0000:01:00.0", 79), xid("0000:02:00.0", 119), Just(None)];
     (

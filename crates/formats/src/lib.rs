@@ -6,12 +6,18 @@ mod decoding;
 mod fabric_manager;
 mod format;
 mod malformed;
+mod nvidia_cell;
+mod tree;
 
 pub mod kernel_log;
 pub mod nvidia_smi_xml;
+pub mod paste;
 pub mod proc;
 pub mod recording;
 pub mod sys;
+pub mod text;
+pub mod trace;
+pub mod unpack;
 
 pub use decoding::decoded;
 pub use fabric_manager::fabric_manager_version;

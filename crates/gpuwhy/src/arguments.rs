@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, CommandFactory as _, Parser, Subcommand};
+use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
 use crate::similar::similar;
@@ -37,7 +37,7 @@ pub(crate) enum Command {
     Why(WhyOptions),
     /// Write down what can be seen, to be looked at later or elsewhere
     Record(RecordOptions),
-    /// Answer from the output of `nvidia-smi -q -x`
+    /// Answer from pasted output, logs and bundles of another machine
     Read(ReadOptions),
     /// Explain a cause; without CAUSE, list all that can be found
     Rule {
@@ -79,9 +79,8 @@ pub(crate) struct WhyOptions {
     /// How long to look [default: 5s]
     #[arg(long = "for", value_name = "DURATION", value_parser = duration)]
     pub(crate) duration: Option<Duration>,
-    /// Print the answer as JSON (schema gpuwhy.report/1)
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) output: OutputOptions,
     /// Keep what was seen in FILE; an earlier file of the same name is replaced if it is yours
     #[arg(long, value_name = "FILE")]
     pub(crate) record: Option<PathBuf>,
@@ -92,6 +91,41 @@ pub(crate) struct WhyOptions {
     #[arg(long, value_name = "DURATION", value_parser = duration, requires = "replay",
         conflicts_with_all = ["once", "record"])]
     pub(crate) from: Option<Duration>,
+}
+
+/// How the answer is written.
+#[derive(Debug, Args, Default, PartialEq)]
+pub(crate) struct OutputOptions {
+    /// Print the answer as JSON (schema gpuwhy.report/1)
+    #[arg(long, conflicts_with = "format")]
+    json: bool,
+    /// How to print the answer [default: text]
+    #[arg(long, value_name = "FORMAT", value_enum)]
+    format: Option<OutputFormat>,
+    /// Replace the names of users, machines, jobs and files, addresses and unique ids
+    #[arg(long)]
+    pub(crate) redact: bool,
+}
+
+/// In what the answer is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OutputFormat {
+    /// For a person at a terminal
+    Text,
+    /// For programs (schema gpuwhy.report/1)
+    Json,
+    /// For a ticket or a chat
+    Markdown,
+    /// For a ticket or a browser: a document that needs nothing else
+    Html,
+}
+
+impl OutputOptions {
+    /// Returns the format that was asked for.
+    pub(crate) fn format(&self) -> OutputFormat {
+        let default = if self.json { OutputFormat::Json } else { OutputFormat::Text };
+        self.format.unwrap_or(default)
+    }
 }
 
 /// Which card, process or user the answer is about.
@@ -129,18 +163,28 @@ pub(crate) struct RecordOptions {
 /// Options of `read`.
 #[derive(Debug, Args)]
 pub(crate) struct ReadOptions {
-    /// The output of `nvidia-smi -q -x`; `-` reads standard input
+    /// Texts, logs, archives (.gz, .zst, .tar, .zip), folders; `-` or nothing reads standard input
+    ///
+    /// What they are is found by their content. All of them together are about one machine or cluster.
     #[arg(value_name = "FILE")]
-    pub(crate) file: PathBuf,
-    /// Print the answer as JSON (schema gpuwhy.report/1)
-    #[arg(long)]
-    pub(crate) json: bool,
+    pub(crate) files: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) output: OutputOptions,
     /// Answer for this card only
     #[arg(long, value_name = "N", conflicts_with = "pid")]
     pub(crate) gpu: Option<u32>,
     /// Answer for the cards of this process
     #[arg(long, value_name = "P")]
     pub(crate) pid: Option<u32>,
+    /// Read at most so much text, unpacked [default: 2GiB]
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub(crate) max_bytes: Option<u64>,
+    /// Read at most so many files and members of archives [default: 10000]
+    #[arg(long, value_name = "N")]
+    pub(crate) max_files: Option<u64>,
+    /// Open archives in archives at most so deep [default: 2]
+    #[arg(long, value_name = "N")]
+    pub(crate) max_depth: Option<u32>,
 }
 
 /// Options of `self`.
@@ -204,6 +248,27 @@ fn duration(text: &str) -> Result<Duration, String> {
     Ok(duration)
 }
 
+/// Understands a size: `500MB`, `8GiB`, `2g`; a number alone counts bytes.
+fn size(text: &str) -> Result<u64, String> {
+    let expected = || format!("`{text}` is no size; write 500MB or 8GiB");
+    let digits = text.find(|character: char| !character.is_ascii_digit());
+    let (number, unit) = text.split_at(digits.unwrap_or(text.len()));
+    let bytes_each: u64 = match unit.to_ascii_lowercase().as_str() {
+        "" | "b" => 1,
+        "k" | "kib" => 1 << 10,
+        "m" | "mib" => 1 << 20,
+        "g" | "gib" => 1 << 30,
+        "t" | "tib" => 1 << 40,
+        "kb" => 1000,
+        "mb" => 1_000_000,
+        "gb" => 1_000_000_000,
+        "tb" => 1_000_000_000_000,
+        _ => return Err(expected()),
+    };
+    let number: u64 = number.parse().map_err(|_| expected())?;
+    number.checked_mul(bytes_each).ok_or_else(expected)
+}
+
 /// Understands the number of a card that stands alone.
 fn card_number(text: &str) -> Result<u32, String> {
     text.parse().map_err(|_| {
@@ -220,7 +285,7 @@ mod tests {
 
     use clap::CommandFactory as _;
 
-    use super::{Arguments, card_number, duration};
+    use super::{Arguments, card_number, duration, size};
 
     #[test]
     fn the_command_line_is_well_formed() {
@@ -232,6 +297,16 @@ mod tests {
         assert_eq!(card_number("7"), Ok(7));
         assert!(card_number("recrod").unwrap_err().ends_with("did you mean `gpuwhy record`?"));
         assert!(card_number("xyzzy").unwrap_err().ends_with("the number of a card"));
+    }
+
+    #[test]
+    fn sizes_are_understood() {
+        for (text, bytes) in [("500MB", 500_000_000), ("8GiB", 8 << 30), ("2g", 2 << 30), ("7", 7)] {
+            assert_eq!(size(text), Ok(bytes));
+        }
+        for text in ["", "GiB", "-1", "1.5G", "9999999999TiB", "5 MB"] {
+            assert!(size(text).is_err(), "{text}");
+        }
     }
 
     #[test]

@@ -53,12 +53,16 @@ pub(crate) fn note(what: Text, words: &Words<'_>) {
     talk(&format!("{}\n", words.sentence(&message::note(what))));
 }
 
+/// Returns whether standard output is a terminal.
+pub(crate) fn is_terminal() -> bool {
+    io::stdout().is_terminal()
+}
+
 /// Returns how the answer is laid out on standard output.
 pub(crate) fn layout() -> Layout {
-    let is_terminal = io::stdout().is_terminal();
     let width = terminal_width().or_else(columns_variable).unwrap_or(WIDTH);
     let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-    Layout { width, colour: is_terminal && !is_dumb_terminal() && !is_set("NO_COLOR") }
+    Layout { width, colour: is_terminal() && !is_dumb_terminal() && !is_set("NO_COLOR") }
 }
 
 /// Returns whether the terminal, if there is one, understands no escape codes.

@@ -1,10 +1,11 @@
 //! A line on standard error that says how long it still takes: only on a terminal, only after a second.
 
 use std::io::{self, IsTerminal as _};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use gpuwhy_formats::unpack::Unpacked;
 use gpuwhy_model::text::{Arg, Text};
-use gpuwhy_render::message;
+use gpuwhy_render::{input, message};
 use gpuwhy_sources::Progress;
 
 use crate::output;
@@ -106,6 +107,30 @@ impl<'speech> RecordingLine<'speech> {
     /// Takes the line away.
     pub(crate) fn clear(&mut self) {
         self.0.clear();
+    }
+}
+
+/// Says which text is read.
+pub(crate) struct ReadingLine<'speech> {
+    line: Line<'speech>,
+    started: Instant,
+}
+
+impl<'speech> ReadingLine<'speech> {
+    /// Makes the line.
+    pub(crate) fn new(speech: &'speech Speech) -> Self {
+        Self { line: Line::new(speech), started: Instant::now() }
+    }
+
+    /// Shows what came in last.
+    pub(crate) fn show(&mut self, unpacked: &Unpacked) {
+        let passed = self.started.elapsed();
+        self.line.show(passed, &input::reading(unpacked.name.as_str(), whole_seconds(passed)));
+    }
+
+    /// Takes the line away.
+    pub(crate) fn clear(&mut self) {
+        self.line.clear();
     }
 }
 

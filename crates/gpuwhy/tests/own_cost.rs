@@ -1,8 +1,10 @@
 //! `gpuwhy self`: what looking costs, for people and for programs.
 
 mod binary;
+mod places;
 
-use binary::{gpuwhy, places, run};
+use binary::{gpuwhy, run};
+use places::places;
 
 #[test]
 fn costs_are_given_by_source() {

@@ -1,6 +1,7 @@
 //! Files that the binary writes: whole or not at all, never through a link, and kept when somebody interrupts.
 
 mod binary;
+mod places;
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -8,7 +9,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-use binary::{gpuwhy, places, read, run};
+use binary::{gpuwhy, read, run};
+use places::places;
 use rustix::process::{Pid, Signal, kill_process};
 
 /// Returns the file that a recording is written to until it is whole, once the first sample is in it.

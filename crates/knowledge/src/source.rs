@@ -33,7 +33,11 @@ mod tests {
         let errors = crate::nvml_errors().iter().map(|fact| &fact.sources);
         let reasons = crate::clock_reasons().iter().map(|fact| &fact.sources);
         let drivers = crate::cuda_drivers().iter().map(|fact| &fact.sources);
-        for sources in xids.chain(cards).chain(errors).chain(reasons).chain(drivers) {
+        let architectures = crate::architectures().iter().map(|fact| &fact.sources);
+        let cuda = crate::cuda_errors().map(|fact| &fact.sources);
+        for sources in
+            xids.chain(cards).chain(errors).chain(reasons).chain(drivers).chain(cuda).chain(architectures)
+        {
             assert!(!sources.is_empty());
             for key in sources {
                 assert!(source(key).is_some_and(|text| !text.is_empty()), "{key}");

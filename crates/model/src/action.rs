@@ -59,6 +59,14 @@ closed_list! {
         SetComputeMode = "set-compute-mode",
         /// Change multi-instance mode or its instances.
         ConfigureMig = "configure-mig",
+        /// Ask the scheduler for less, or for something else.
+        ChangeRequest = "change-request",
+        /// Let a job go on that was held.
+        ReleaseJob = "release-job",
+        /// Wait for its turn.
+        WaitTurn = "wait-turn",
+        /// Take a node back into service once what closed it is mended.
+        ReturnNode = "return-node",
         /// Keep an eye on it; nothing needs to be done now.
         Watch = "watch",
         /// Nothing needs to be done.

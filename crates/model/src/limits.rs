@@ -14,6 +14,10 @@ pub struct Limits {
     pub trend_samples_min: usize,
     /// A finding below this confidence is only a candidate.
     pub answer_confidence_min: f64,
+    /// Of the nodes that could hold a job, this share closed is why it waits.
+    pub closed_nodes_share_min: f64,
+    /// A cluster of which this share is closed is in trouble, whoever waits.
+    pub closed_nodes_share_most: f64,
     /// A card with this much kernel time is busy.
     pub busy_percent_min: f64,
     /// A card with at most this much kernel time does not work.
@@ -204,6 +208,20 @@ pub struct Limits {
     pub init_slow_s: f64,
     /// Kernel lines older than this say nothing about now.
     pub kernel_log_fresh_s: f64,
+    /// So many requests that wait at one server are more than the next moment clears.
+    pub serving_waiting_min: u64,
+    /// A cache of keys and values with this share in use has no room for what waits.
+    pub serving_cache_share_min: f64,
+    /// A cache with at most this share in use is not what requests wait for.
+    pub serving_cache_roomy_share_max: f64,
+    /// Requests that spend this share of their time waiting come faster than they are served.
+    pub serving_queue_share_min: f64,
+    /// A request that waits this long has waited long.
+    pub serving_queue_s: f64,
+    /// A traced card that rests for this share of its steps is held back by something.
+    pub trace_idle_share_min: f64,
+    /// A traced card that only exchanges data for this share of its steps is held back by that.
+    pub trace_exchange_share_min: f64,
 }
 
 /// A limit that differs from the built-in one.

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::action::{Action, FixClass, Target};
 use crate::cause::Cause;
 use crate::evidence::{EvidenceSource, Normal, Value};
+use crate::input::TextRead;
 use crate::limits::LimitChange;
 use crate::scene::SourceKind;
 use crate::signal::Signal;
@@ -57,6 +58,9 @@ pub struct Report {
     pub limits_changed: Vec<LimitChange>,
     /// Remarks that are no finding.
     pub notes: Vec<ReportText>,
+    /// The texts that the answer rests on: what was recognised in them, and which lines were not understood.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub inputs: Vec<TextRead>,
 }
 
 /// One finding.

@@ -163,6 +163,8 @@ closed_list! {
         SharedMemory = "shared_memory",
         /// Memory limit of a control group.
         CgroupMemory = "cgroup_memory",
+        /// Devices that a control group may use.
+        CgroupDevices = "cgroup_devices",
         /// Task limit of a control group.
         CgroupTasks = "cgroup_tasks",
         /// Load of the disks.
@@ -171,6 +173,40 @@ closed_list! {
         Network = "network",
         /// Network connections of the processes.
         Sockets = "sockets",
+        /// State of a scheduler's jobs.
+        JobState = "job_state",
+        /// Why a job waits, as its scheduler says.
+        JobReason = "job_reason",
+        /// What a job asks for.
+        JobRequest = "job_request",
+        /// What a job made of what it was given.
+        JobUsage = "job_usage",
+        /// Jobs that wait in the same queue.
+        QueueLength = "queue_length",
+        /// State of a scheduler's queues.
+        QueueState = "queue_state",
+        /// Limits of what jobs may use, and what is used of them.
+        JobLimits = "job_limits",
+        /// State of the nodes of a cluster.
+        NodeState = "node_state",
+        /// What the nodes of a cluster have, and what of it is given to jobs.
+        NodeResources = "node_resources",
+        /// What programs themselves say.
+        ProgramLog = "program_log",
+        /// Requests that wait at a model server.
+        ServerQueue = "server_queue",
+        /// The cache of keys and values of a model server, and what was pushed out of it.
+        ServerCache = "server_cache",
+        /// Where the time of a server's requests goes.
+        ServerTimes = "server_times",
+        /// How much a model server gets done.
+        ServerSpeed = "server_speed",
+        /// Where threads of programs stand.
+        Stacks = "stacks",
+        /// Where the time of programs goes.
+        Profile = "profile",
+        /// What a trace of a program shows of its card.
+        Trace = "trace",
     }
 }
 
@@ -223,5 +259,21 @@ closed_list! {
         SysDrm = "/sys/class/drm",
         /// Processes and unit files of services.
         Services = "services",
+        /// Slurm.
+        Slurm = "slurm",
+        /// Kubernetes.
+        Kubernetes = "kubernetes",
+        /// What programs print.
+        ProgramLog = "program-log",
+        /// Metrics of exporters and servers.
+        Metrics = "metrics",
+        /// A load test.
+        LoadTest = "load-test",
+        /// `py-spy` and its like.
+        Sampler = "py-spy",
+        /// `strace -c`.
+        Strace = "strace",
+        /// A profiler's trace.
+        Profiler = "profiler",
     }
 }

@@ -11,6 +11,7 @@ use crate::cause::Cause;
 use crate::closed_list::closed_list;
 use crate::command_line::CommandLine;
 use crate::evidence::Evidence;
+use crate::input::TextRead;
 use crate::limits::LimitChange;
 use crate::process::{Pid, ProcessKey};
 use crate::reading::Absence;
@@ -215,6 +216,8 @@ pub struct Verdict {
     pub limits_changed: Vec<LimitChange>,
     /// Remarks that are no finding.
     pub notes: Vec<Text>,
+    /// The texts that it rests on, where it does.
+    pub inputs: Vec<TextRead>,
 }
 
 impl Verdict {

@@ -35,6 +35,7 @@ pub fn report(verdict: &Verdict, words: &Words<'_>) -> Report {
             .map(|ask| ReportAskNext { command: ask.command.clone(), separates: ask.separates.clone() }),
         limits_changed: verdict.limits_changed.clone(),
         notes: verdict.notes.iter().map(|note| text(note, words)).collect(),
+        inputs: verdict.inputs.clone(),
     }
 }
 

@@ -6,19 +6,24 @@
 mod absence;
 mod culprit;
 mod flow;
+mod format_name;
+mod inputs;
 mod json;
 mod paint;
 mod safe;
 mod table;
 mod terminal;
+mod ticket;
 mod values;
 mod words;
 
+pub use inputs::input_lines;
 pub use json::{json_text, report};
 pub use safe::safe;
 pub use table::table;
 pub use terminal::{Layout, explanation, text};
-pub use texts::{TEXTS, message};
+pub use texts::{TEXTS, input, message};
+pub use ticket::{html, markdown};
 pub use words::Words;
 
 /// Generated from `text/*.toml`.

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::judge::Judgement;
+use crate::tally::Part;
 
 /// How many reports were right and wrong, and in which way.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -77,22 +78,6 @@ impl fmt::Display for Score {
             self.near_miss,
             self.void,
         )
-    }
-}
-
-/// A count and its share of a whole.
-struct Part {
-    part: usize,
-    whole: usize,
-}
-
-impl fmt::Display for Part {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.whole == 0 {
-            return write!(formatter, "{} (- %)", self.part);
-        }
-        let percent = self.part as f64 * 100.0 / self.whole as f64;
-        write!(formatter, "{} ({percent:.1} %)", self.part)
     }
 }
 

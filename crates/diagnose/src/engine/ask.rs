@@ -5,6 +5,7 @@ use gpuwhy_model::reading::{Absence, Access, Reading};
 use gpuwhy_model::scene::{Scene, SourceKind};
 use gpuwhy_model::verdict::{AskNext, Severity};
 
+use super::ask_of_text;
 use crate::draft::Draft;
 use crate::findings::Findings;
 use crate::registry;
@@ -30,7 +31,10 @@ pub(super) fn next(scene: &Scene, findings: &Findings) -> Option<AskNext> {
     }
     separates.sort_by_key(|cause| registry::place(*cause));
     separates.dedup();
-    if separates.is_empty() {
+    let is_undetermined = findings.answers().any(|draft| draft.cause() == Cause::Undetermined);
+    // Who has only a text can always look at more.
+    let asks_anyway = is_undetermined && scene.provenance.source == SourceKind::Text;
+    if separates.is_empty() && !asks_anyway {
         return None;
     }
     Some(AskNext { command: command(scene, findings, &open, &separates)?, separates })
@@ -50,7 +54,7 @@ fn still_possible(findings: &Findings) -> impl Iterator<Item = Cause> {
 
 fn command(scene: &Scene, findings: &Findings, open: &[&Draft], separates: &[Cause]) -> Option<String> {
     if scene.provenance.source == SourceKind::Text {
-        return Some("gpuwhy".to_owned());
+        return Some(ask_of_text::command(scene, separates));
     }
     let rights_would_help = findings.unseen.iter().any(|((_, why), causes)| {
         is_opened_by_root(why) && causes.iter().any(|cause| separates.contains(cause))

@@ -6,23 +6,37 @@ use gpuwhy_model::verdict::{Finding, Severity};
 
 use super::merge::Merged;
 
+/// The number that says only that a program was stopped after some error.
+const STOPPED: &str = "43";
+
 /// Positions of a finding that explains and of one that it explains.
 pub(super) type Pair = (usize, usize);
 
-/// Returns which findings others explain; each is explained by one at most, and none that explains is explained.
+/// Returns which findings others explain; each is explained by one at most, and none that explains is explained: what
+/// explains the explanation explains all that follows from it.
 pub(super) fn explained(scene: &Scene, findings: &[Merged]) -> Vec<Pair> {
-    let mut pairs: Vec<Pair> = Vec::new();
-    for (place, finding) in findings.iter().enumerate() {
-        let by = findings.iter().position(|other| {
-            other.finding.cause != finding.finding.cause && explains(scene, other, finding)
-        });
-        if let Some(by) = by
-            && !pairs.iter().any(|(earlier, late)| *late == by || *earlier == place)
-        {
-            pairs.push((by, place));
+    let direct: Vec<Option<usize>> = findings
+        .iter()
+        .map(|finding| {
+            findings.iter().position(|other| {
+                other.finding.cause != finding.finding.cause && explains(scene, other, finding)
+            })
+        })
+        .collect();
+    let pairs = direct.iter().enumerate().filter_map(|(place, by)| Some((first_of(&direct, (*by)?)?, place)));
+    pairs.filter(|(by, place)| by != place).collect()
+}
+
+/// Returns the finding at the beginning of a chain of explanations; none when the chain goes round.
+fn first_of(direct: &[Option<usize>], from: usize) -> Option<usize> {
+    let mut place = from;
+    for _ in 0..direct.len() {
+        match direct[place] {
+            Some(by) => place = by,
+            None => return Some(place),
         }
     }
-    pairs
+    None
 }
 
 fn explains(scene: &Scene, one: &Merged, other: &Merged) -> bool {
@@ -40,11 +54,28 @@ fn explains(scene: &Scene, one: &Merged, other: &Merged) -> bool {
         return share_a_card(one, other);
     }
     match pair {
+        // Calls hang on a card that is gone, wherever the driver stands with them.
+        (Cause::GpuLost, Cause::DriverHung) if one.cards.is_empty() => true,
+        // What the driver cannot serve, the plugin cannot offer.
+        (
+            Cause::GpuLost | Cause::DriverNotLoaded | Cause::DriverLibraryMismatch | Cause::DriverHung,
+            Cause::GpuNotAdvertised,
+        ) => true,
         // Whatever else shows on a card that is gone comes of its being gone.
-        (Cause::GpuLost, _) => !other.cards.is_empty() && is_within,
+        (Cause::GpuLost, _) => {
+            !other.cards.is_empty() && is_within || is_bare(other) || is_of_card_or_exchange(other)
+        }
         // A limit of the container is why its loaders may not run, or read again what they had in memory.
         (Cause::ContainerLimit, Cause::StarvedByCpu) => same_process && is_limit(one, "processor"),
         (Cause::ContainerLimit, Cause::StarvedByStorage) => same_process && is_limit(one, "memory"),
+        // A program that finds its card broken may say that memory did not suffice.
+        (Cause::EccUncorrectable | Cause::XidHwFault, Cause::VramFull) => is_bare(other),
+        // What a program says of its card is no second trouble where the card's own is known.
+        (
+            Cause::EccUncorrectable | Cause::XidHwFault | Cause::NvlinkFault | Cause::DriverHung,
+            Cause::AppError,
+        ) => is_of_card_or_exchange(other),
+        (Cause::ContainerLimit, Cause::CommBound) => is_limit(one, "devices"),
         // What makes one member slow is part of why all of its job is.
         (
             Cause::SlowGpuOutlier,
@@ -54,6 +85,22 @@ fn explains(scene: &Scene, one: &Merged, other: &Merged) -> bool {
             | Cause::LowClocks
             | Cause::PcieDegraded,
         ) => is_about_slow_member(one, other),
+        // An error for which the plugin took a card away is why it is not offered.
+        (
+            Cause::XidAppFault
+            | Cause::XidHwFault
+            | Cause::EccUncorrectable
+            | Cause::RowRemapPending
+            | Cause::NvlinkFault,
+            Cause::GpuNotAdvertised,
+        ) => other.detail.contains_key("xid") && one.detail.get("xid") == other.detail.get("xid"),
+        // Who waits for cards where no node offers any waits for this.
+        (Cause::GpuNotAdvertised, Cause::SchedulerPending | Cause::QueueCongested) => {
+            one.detail.get("scope").is_some_and(|scope| scope == "all")
+        }
+        // What a program leaves behind on a card whose memory or links failed is no fault of its own.
+        (Cause::RowRemapPending, Cause::XidAppFault) => is_within && is_xid(other, STOPPED),
+        (Cause::NvlinkFault, Cause::XidAppFault) => is_within && one.detail.contains_key("xid"),
         // Calls that block and the error behind them are one trouble.
         (Cause::DriverHung, Cause::XidHwFault) => one.cards.is_empty() || share_a_card(one, other),
         // A card at its limit works as fast as it can; the limit is what is wrong.
@@ -112,8 +159,23 @@ const fn explains_on_a_card(pair: (Cause, Cause)) -> bool {
     }
 }
 
+/// Returns whether a finding is about one number of the driver's errors.
+fn is_xid(finding: &Finding, number: &str) -> bool {
+    finding.detail.get("xid").is_some_and(|own| own == number)
+}
+
 fn is_limit(finding: &Finding, limit: &str) -> bool {
     finding.detail.get("limit").is_some_and(|kind| kind == limit)
+}
+
+/// Returns whether all that is known of full memory is that a program said so.
+fn is_bare(full: &Finding) -> bool {
+    full.detail.get("kind").is_some_and(|kind| kind == "not-said")
+}
+
+/// Returns whether an error of a program is one of its card or of the exchange between cards.
+fn is_of_card_or_exchange(error: &Finding) -> bool {
+    error.detail.get("class").is_some_and(|class| class == "cuda-error" || class == "nccl-error")
 }
 
 /// Returns whether a finding is about the one card that holds back the job of another.

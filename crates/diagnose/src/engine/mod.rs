@@ -1,6 +1,7 @@
 //! Runs the rules over a scene and puts what they found in order.
 
 mod ask;
+mod ask_of_text;
 mod cards;
 mod explain;
 mod guard;
@@ -51,6 +52,7 @@ fn judge(rules: &[&Rule], scene: &Scene, limits: &Limits) -> Verdict {
         ask_next,
         limits_changed: limits.changes(),
         notes: findings.notes,
+        inputs: Vec::new(),
     }
 }
 

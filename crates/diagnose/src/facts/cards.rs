@@ -208,6 +208,15 @@ pub(crate) fn only_on_the_bus(scene: &Scene) -> Vec<u32> {
     (0..u32::try_from(number).unwrap_or(u32::MAX)).collect()
 }
 
+/// Returns whether whoever looks is shown only the cards that were given to a container, or to the job of a scheduler in
+/// which he is: the driver's library does not list the others to him at all.
+pub(crate) fn is_kept_to_some_cards(scene: &Scene) -> bool {
+    let viewer = &scene.machine.viewer.uid;
+    let is_in_a_job = viewer.known().is_some_and(|uid| *uid != 0)
+        && scene.processes.iter().any(|process| process.uid == *viewer && process.owner.job.is_some());
+    scene.machine.container.is_known() || is_in_a_job
+}
+
 fn is_passed_on(device: &PciDevice) -> bool {
     device.driver.known().is_some_and(|driver| matches!(driver.as_str(), "vfio-pci" | "pci-stub"))
 }

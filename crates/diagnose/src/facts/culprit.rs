@@ -4,7 +4,7 @@ use gpuwhy_model::action::{SubjectKind, Target};
 use gpuwhy_model::limits::Limits;
 use gpuwhy_model::process::Pid;
 use gpuwhy_model::reading::Reading;
-use gpuwhy_model::scene::{Card, Client, Process, Scene, Workload};
+use gpuwhy_model::scene::{Card, Client, Job, Process, Scene, Scheduler, Workload};
 use gpuwhy_model::verdict::{Culprit, Subject};
 
 use super::cards::{self, Holder};
@@ -69,6 +69,23 @@ fn of_client(client: &Client) -> Culprit {
 /// Makes a culprit of a process of which only the number, and perhaps the name, is known.
 pub(crate) fn of_number(pid: Pid, name: Option<&str>) -> Culprit {
     Culprit { pid: Some(pid), name: name.map(str::to_owned), ..nobody() }
+}
+
+/// Makes a culprit of a job of a scheduler.
+pub(crate) fn of_job(job: &Job) -> Culprit {
+    let id = Some(job.id.clone()).filter(|id| !id.is_empty());
+    let (job_id, pod) = match job.scheduler {
+        Scheduler::Slurm => (id, None),
+        Scheduler::Kubernetes => (None, id),
+    };
+    Culprit {
+        user: job.user.known().cloned(),
+        command: job.command.known().cloned(),
+        name: job.name.known().cloned(),
+        job: job_id,
+        pod,
+        ..nobody()
+    }
 }
 
 fn nobody() -> Culprit {

@@ -14,11 +14,21 @@ const LOW_CLOCK_SHARE: f64 = 0.6;
 /// A value that stays within this part of its newest has stood still.
 const STILL_SHARE: f64 = 0.08;
 
+/// What any board draws at full clocks whatever its kernels do, in watts.
+const BOARD_W: f64 = 25.0;
+/// For a board with a limit of some hundred watts that is no more than this share of it. A T4 (70 W) draws 25 to 30 W
+/// with its clocks up and nothing to do, more than a third of its limit; an A100 a sixth.
+const BOARD_SHARE: f64 = 0.12;
+/// A card that draws this share of its power limit has low clocks because of it.
+const AT_POWER_LIMIT: f64 = 0.9;
+
 /// What a card draws.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Effort {
-    /// As a share of its power limit.
+    /// As a share of its power limit: what a person reads off the card.
     pub(crate) of_limit: f64,
+    /// The same without what only a small board draws for being on: what its kernels are judged by.
+    pub(crate) for_work: f64,
     /// As a share of what lies between doing nothing and its power limit.
     pub(crate) above_idle: f64,
 }
@@ -32,12 +42,43 @@ pub(crate) fn effort(scene: &Scene, card: &Card, limits: &Limits) -> Result<Effo
     let Some(limit) = card.power_limits.enforced.known().filter(|limit| limit.0 > 0.0) else {
         return Err(missing(card.power_limits.enforced.absence()));
     };
-    let idle = idle_power(scene, card, limits).map_or(limit.0 * limits.idle_power_share, |idle| idle.0);
+    let usually = limit.0 * limits.idle_power_share;
+    let idle = idle_power(scene, card, limits).map_or(usually, |idle| idle.0);
+    // A small board that rests has low clocks, and draws more before any kernel does something.
+    let for_being_on = for_being_on(*limit);
+    let idle = if for_being_on > 0.0 { idle.max(for_being_on + usually) } else { idle };
     let room = (limit.0 - idle).max(limit.0 * 0.1);
     Ok(Effort {
         of_limit: power.mean.0 / limit.0,
+        for_work: for_work(power.mean, *limit),
         above_idle: ((power.mean.0 - idle) / room).clamp(0.0, 1.5),
     })
+}
+
+/// Returns mean power as a share of the enforced limit, both without what only a small board draws for being on.
+pub(crate) fn power_for_work(card: &Card) -> Reading<f64> {
+    let limit = card.power_limits.enforced.as_ref().copied();
+    card.power.as_ref().copied().and_then(|power| limit.map(|limit| for_work(power.mean, limit)))
+}
+
+/// Returns power as a share of its limit, both without what only a small board draws for being on.
+pub(crate) fn for_work(power: Watts, limit: Watts) -> f64 {
+    let for_being_on = for_being_on(limit);
+    ((power.0 - for_being_on) / (limit.0 - for_being_on)).max(0.0)
+}
+
+/// Returns the share of its limit that a person reads off a card whose power for work has this share.
+pub(crate) fn as_read(card: &Card, share: f64) -> f64 {
+    let Some(limit) = card.power_limits.enforced.known().filter(|limit| limit.0 > 0.0) else {
+        return share;
+    };
+    let for_being_on = for_being_on(*limit);
+    (share * (limit.0 - for_being_on) + for_being_on) / limit.0
+}
+
+/// Returns what only a small board draws for being on, in watts; nothing for others.
+fn for_being_on(limit: Watts) -> f64 {
+    (BOARD_W - limit.0 * BOARD_SHARE).max(0.0).min(limit.0 / 4.0)
 }
 
 /// Returns what an equal card of this machine draws while it rests; none when every one works.
@@ -74,7 +115,7 @@ pub(crate) fn hollow<'scene>(
 ) -> Option<HollowCard<'scene>> {
     let busy = card.busy.known().filter(|busy| busy.mean.0 >= busy_percent_min)?;
     let effort = effort(scene, card, limits).ok()?;
-    let is_hollow = effort.of_limit < power_share_max && !is_kept_slow(card, limits);
+    let is_hollow = effort.for_work < power_share_max && !is_kept_slow(card, limits);
     is_hollow.then_some(HollowCard { card, busy, effort })
 }
 
@@ -88,7 +129,9 @@ pub(crate) fn is_kept_slow(card: &Card, limits: &Limits) -> bool {
     let braking = ClockReasons::HARDWARE_THERMAL | ClockReasons::SOFTWARE_THERMAL | ClockReasons::POWER_BRAKE;
     let bits = card.clock_reasons.known().map_or(0, |reasons| reasons.0);
     let shows_a_brake = !counters_are_known && bits & braking != 0;
-    is_felt || shows_a_brake || clock_share(card).is_some_and(|share| share < LOW_CLOCK_SHARE)
+    // At its power limit a small card runs far below its highest clock, and works as hard as it can.
+    let is_at_limit = card.power_ratio().known().is_some_and(|ratio| *ratio >= AT_POWER_LIMIT);
+    is_felt || shows_a_brake || !is_at_limit && clock_share(card).is_some_and(|share| share < LOW_CLOCK_SHARE)
 }
 
 /// Returns the multiprocessor clock over the window as a share of its highest.
@@ -143,6 +186,33 @@ mod tests {
         let learned = effort(&beside, &beside.cards[0], &limits).unwrap();
         assert!((by_limit.of_limit - 0.25).abs() < 1e-9 && (by_limit.above_idle - 60.0 / 360.0).abs() < 1e-9);
         assert!((learned.above_idle - 20.0 / 320.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_small_board_is_judged_by_what_it_draws_for_work() {
+        let share = |power: f64, limit: f64| for_work(Watts(power), Watts(limit));
+        // A kernel that only spins: a T4, an L4, an A100.
+        assert!(
+            share(29.0, 70.0) < 0.3 && share(31.0, 72.0) < 0.35 && (share(80.0, 400.0) - 0.2).abs() < 1e-9
+        );
+        assert!((share(70.0, 70.0) - 1.0).abs() < 1e-9 && share(5.0, 70.0).abs() < 1e-9);
+        assert!(share(8.0, 10.0) > 0.5);
+        let mut small = card(0, 29.0, 100.0);
+        small.power_limits.enforced = Reading::Known(Watts(70.0));
+        assert!((as_read(&small, share(29.0, 70.0)) - 29.0 / 70.0).abs() < 1e-9);
+        assert!((as_read(&card(0, 80.0, 100.0), 0.35) - 0.35).abs() < 1e-9);
+        let effort = effort(&Scene::default(), &small, &Limits::default()).unwrap();
+        assert!(effort.above_idle < 0.15 && (effort.of_limit - 29.0 / 70.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn low_clocks_at_the_power_limit_are_no_brake() {
+        let mut card = card(0, 396.0, 100.0);
+        card.clocks.sm_max = Reading::Known(gpuwhy_model::units::Megahertz(1590.0));
+        card.clocks.sm = Reading::Known(gpuwhy_model::units::Megahertz(720.0));
+        assert!(!is_kept_slow(&card, &Limits::default()));
+        card.power = Reading::Known(Trend { mean: Watts(150.0), ..Trend::default() });
+        assert!(is_kept_slow(&card, &Limits::default()));
     }
 
     #[test]

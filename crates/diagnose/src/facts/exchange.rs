@@ -120,6 +120,15 @@ pub(crate) fn pcie(card: &Card) -> Result<Way, Absence> {
     })
 }
 
+/// Returns whether an adapter counts what goes past the kernel, straight into memory.
+pub(crate) fn counts_remote_memory(scene: &Scene) -> bool {
+    scene.network.known().into_iter().flatten().any(|link| {
+        let is_up = link.up != Reading::Known(false);
+        let counts = link.received.is_known() || link.sent.is_known();
+        link.kind == InterfaceKind::Infiniband && is_up && counts
+    })
+}
+
 /// Returns the most used network link with hardware behind it that is up.
 pub(crate) fn network(scene: &Scene) -> Option<Way> {
     let links = scene.network.known()?.iter().filter(|link| link.kind != InterfaceKind::Virtual);

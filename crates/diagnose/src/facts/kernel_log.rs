@@ -2,7 +2,7 @@
 
 use gpuwhy_knowledge::{FirstAction, Severity};
 use gpuwhy_model::limits::Limits;
-use gpuwhy_model::sample::{KernelFact, KernelLine};
+use gpuwhy_model::sample::{KernelFact, KernelLine, LogClock};
 use gpuwhy_model::scene::Scene;
 
 /// Numbers of driver errors after which calls hang.
@@ -59,14 +59,14 @@ pub(crate) fn lines(scene: &Scene) -> &[KernelLine] {
     scene.events.known().map_or(&[], Vec::as_slice)
 }
 
-/// Returns whether a line is young enough to speak of now; without a clock, every line is.
+/// Returns whether a line is young enough to speak of now; without a clock, every line since the last boot is.
 pub(crate) fn is_fresh(scene: &Scene, line: &KernelLine, limits: &Limits) -> bool {
-    age_s(scene, line).is_none_or(|age_s| age_s <= limits.kernel_log_fresh_s)
+    !line.before_boot && age_s(scene, line).is_none_or(|age_s| age_s <= limits.kernel_log_fresh_s)
 }
 
 /// Returns how long before the end of the window a line was written, in seconds; none without a clock.
 pub(crate) fn age_s(scene: &Scene, line: &KernelLine) -> Option<f64> {
-    let end_ns = scene.window.end_boot_ns?;
+    let end_ns = scene.window.end_boot_ns.filter(|_| line.clock == LogClock::Boot)?;
     Some((end_ns / 1000).saturating_sub(line.boot_us) as f64 / 1e6)
 }
 
@@ -89,6 +89,7 @@ mod tests {
             name: None,
             caused_by: None,
             is_fatal: None,
+            recovery: None,
         })
     }
 

@@ -9,6 +9,9 @@ use super::cards::{Activity, Holder, activity};
 use super::effort::{Effort, effort};
 use super::peers::{Job, jobs};
 
+/// A context that is no more than this part of what a process holds elsewhere is a stray one.
+const STRAY_PART: u64 = 4;
+
 /// A member on its card.
 #[derive(Clone, Copy)]
 pub(crate) struct Member<'scene> {
@@ -22,7 +25,7 @@ pub(crate) struct Member<'scene> {
 impl<'scene> Member<'scene> {
     /// Returns whether kernels run on its card nearly all the time and draw little: it may wait on the card.
     pub(crate) fn may_spin(&self, limits: &Limits) -> bool {
-        self.busy >= limits.busy_percent_min && self.effort.of_limit < limits.exchange_power_share_max
+        self.busy >= limits.busy_percent_min && self.effort.for_work < limits.exchange_power_share_max
     }
 
     /// Returns whether its card does nothing.
@@ -52,8 +55,10 @@ pub(crate) fn exchanging<'scene>(scene: &'scene Scene, limits: &Limits) -> Vec<E
         if !job.is_certain || !job.is_collective() {
             continue;
         }
+        let own: Vec<Holder<'scene>> =
+            job.members.iter().copied().filter(|holder| !is_stray(holder, &job.members, limits)).collect();
         let members: Vec<Member<'scene>> =
-            job.members.iter().filter_map(|holder| member(scene, *holder, limits)).collect();
+            own.iter().filter_map(|holder| member(scene, *holder, limits)).collect();
         let works = |client: &Client| {
             client.sm.known().is_some_and(|work| work.mean.0 > limits.contention_percent_min)
         };
@@ -61,11 +66,25 @@ pub(crate) fn exchanging<'scene>(scene: &'scene Scene, limits: &Limits) -> Vec<E
             !holder.card.known_clients().iter().any(|client| !job.has(client.pid) && works(client))
         });
         let cards: BTreeSet<u32> = members.iter().map(|member| member.card.index).collect();
-        if members.len() == job.members.len() && cards.len() == members.len() && is_alone {
+        if members.len() == own.len() && cards.len() == members.len() && is_alone {
             found.push(Exchanging { job, members });
         }
     }
     found
+}
+
+/// Returns whether a holder is a context that a member made on another's card without working there: a program that does
+/// not say which card it means makes one on the first.
+fn is_stray(holder: &Holder<'_>, members: &[Holder<'_>], limits: &Limits) -> bool {
+    let works = holder.client.sm.known().is_some_and(|work| work.mean.0 > limits.idle_percent_max);
+    let is_same_card = |other: &Holder<'_>| other.card.index == holder.card.index;
+    let has_much_more_elsewhere = members.iter().any(|other| {
+        let is_own = other.client.pid == holder.client.pid && !is_same_card(other);
+        is_own && other.bytes().0 / STRAY_PART >= holder.bytes().0
+    });
+    let is_anothers =
+        members.iter().any(|other| other.client.pid != holder.client.pid && is_same_card(other));
+    !works && has_much_more_elsewhere && is_anothers
 }
 
 fn member<'scene>(scene: &'scene Scene, holder: Holder<'scene>, limits: &Limits) -> Option<Member<'scene>> {

@@ -16,6 +16,8 @@ use super::waiting::{Places, Waiting};
 const TAKES_PART_SHARE: f64 = 0.1;
 /// A child that writes so many bytes a second elsewhere than to storage may hand batches over.
 const HANDS_OVER_BYTES_PER_S: f64 = 65_536.0;
+/// A named loader that has run for so long tells what it does, in seconds: many programs start theirs anew in each epoch.
+const TELLS_AFTER_S: f64 = 5.0;
 /// A child with so much shared memory in use may hand batches over in it.
 const HANDS_OVER_SHARED_BYTES: u64 = 1 << 20;
 
@@ -61,7 +63,11 @@ struct Children<'scene> {
 impl<'scene> Team<'scene> {
     /// Returns the team of the holders of one card; none when none of them has an entry in `/proc`.
     pub(crate) fn of(kin: &Kin<'scene>, holders: &[Holder<'scene>]) -> Option<Self> {
-        let computing: Vec<&Process> = holders.iter().filter_map(|holder| holder.process).collect();
+        let mut computing: Vec<&Process> = holders.iter().filter_map(|holder| holder.process).collect();
+        // A loader that happens to have a context still loads.
+        if computing.iter().any(|process| !names::is_loader(process)) {
+            computing.retain(|process| !names::is_loader(process));
+        }
         if computing.is_empty() {
             return None;
         }
@@ -132,7 +138,7 @@ fn loading_processes<'scene>(
         scene.workloads.iter().flat_map(|workload| workload.gpu_processes.iter().copied()).collect();
     let computes: BTreeSet<Pid> = computing.iter().map(|process| process.key.pid).collect();
     let may_load = |process: &&'scene Process| {
-        !holds_a_card.contains(&process.key.pid)
+        (!holds_a_card.contains(&process.key.pid) || names::is_loader(process))
             && !computes.contains(&process.key.pid)
             && !names::is_helper(process)
             && process.state != Reading::Known(ProcessState::Zombie)
@@ -145,7 +151,7 @@ fn loading_processes<'scene>(
     if below.is_empty() {
         below = shared_loaders(kin, holders).filter(may_load).collect();
     }
-    below.retain(|process| was_there_all_the_time(scene, process));
+    below.retain(|process| was_there_long_enough(scene, process));
     below.sort_by_key(|process| process.key.pid);
     below.dedup_by_key(|process| process.key.pid);
     children(below)
@@ -205,9 +211,12 @@ fn is_part_of_program(member: &Process, computing: &Process) -> bool {
     member.name == computing.name
 }
 
-/// Returns whether a process was there for the whole window, as far as its age is known.
-fn was_there_all_the_time(scene: &Scene, process: &Process) -> bool {
-    process.age.known().is_none_or(|age| age.0 >= scene.window.span_s)
+/// Returns whether a process was there for the whole window, as far as its age is known; one that is named a loader, for
+/// some seconds of it.
+fn was_there_long_enough(scene: &Scene, process: &Process) -> bool {
+    let span_s = scene.window.span_s;
+    let enough_s = if is_named_loader(process) { span_s.min(TELLS_AFTER_S) } else { span_s };
+    process.age.known().is_none_or(|age| age.0 >= enough_s)
 }
 
 /// Returns the share of time in which the main thread of a process really ran; none when that is not known.

@@ -53,23 +53,24 @@ pub(crate) struct Input<'scene> {
 }
 
 /// Returns what comes in over the network, or why that is not known. Links without hardware count only when nothing
-/// comes in over the others: what they carry goes over those, or never leaves the machine.
+/// comes in over the others: what they carry goes over those, or never leaves the machine. What adapters count beside the
+/// kernel's interfaces goes straight into memory: exchange between members of a job, not what a connection brings.
 pub(crate) fn input(scene: &Scene, limit: BytesPerSecond) -> Result<Input<'_>, Absence> {
     let interfaces = scene
         .network
         .known()
         .ok_or_else(|| scene.network.absence().unwrap_or(Absence::Failed(Failure::NotInSource)))?;
-    let most = |is_virtual: bool| {
+    let most = |wanted: InterfaceKind| {
         interfaces
             .iter()
-            .filter(|interface| (interface.kind == InterfaceKind::Virtual) == is_virtual)
+            .filter(|interface| interface.kind == wanted)
             .filter_map(|interface| Some((interface, interface.received.known()?.0)))
             .max_by(|(_, one), (_, other)| one.total_cmp(other))
     };
-    let physical = most(false).filter(|(_, rate)| *rate >= limit.0);
+    let physical = most(InterfaceKind::Network).filter(|(_, rate)| *rate >= limit.0);
     physical
-        .or_else(|| most(true))
-        .or_else(|| most(false))
+        .or_else(|| most(InterfaceKind::Virtual))
+        .or_else(|| most(InterfaceKind::Network))
         .map(|(interface, rate)| Input {
             interface: &interface.name,
             rate: BytesPerSecond(rate),
@@ -122,7 +123,8 @@ mod tests {
         let found = input(&busy, LITTLE).unwrap();
         assert_eq!(found.interface, "eth1");
         assert!((found.share.unwrap() - 0.8).abs() < 1e-9);
-        let local = scene(vec![lo, quiet]);
+        let port = interface("mlx5_0/1", InterfaceKind::Infiniband, 2e10, Some(2.5e10));
+        let local = scene(vec![lo, quiet, port]);
         assert_eq!(input(&local, LITTLE).unwrap().interface, "lo");
         assert!(input(&Scene::default(), LITTLE).is_err());
     }

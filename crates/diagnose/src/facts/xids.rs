@@ -65,6 +65,15 @@ pub(crate) fn of_card<'scene>(scene: &'scene Scene, card: &Card, limits: &Limits
             reports.push(Report { number, is_fatal: None, line: None, pid: None, name: None, age_s });
         }
     }
+    // A device plugin got the same events, and names the card by its unique name.
+    for (_, plugin) in super::offers::reports(scene) {
+        let is_of_card = plugin.device.is_some() && plugin.device.as_ref() == card.uuid.known();
+        if let Some(number) = plugin.xid.filter(|_| is_of_card)
+            && !reports.iter().any(|report| report.number == number)
+        {
+            reports.push(Report { number, is_fatal: None, line: None, pid: None, name: None, age_s: None });
+        }
+    }
     reports
 }
 
@@ -72,7 +81,8 @@ pub(crate) fn of_card<'scene>(scene: &'scene Scene, card: &Card, limits: &Limits
 fn in_log<'scene>(scene: &'scene Scene, card: &Card) -> impl Iterator<Item = Report<'scene>> {
     let wanted = card.pci_address.known().map(|address| slot(address));
     kernel_log::lines(scene).iter().filter_map(move |line| {
-        let Some(KernelFact::Xid { pci_address, number, pid, name, caused_by, is_fatal }) = &line.fact else {
+        let Some(KernelFact::Xid { pci_address, number, pid, name, caused_by, is_fatal, .. }) = &line.fact
+        else {
             return None;
         };
         let is_of_card = wanted.as_ref().is_some_and(|wanted| slot(pci_address) == *wanted);
@@ -162,7 +172,8 @@ mod tests {
     fn line(number: u32, seconds_ago: u64) -> KernelLine {
         let pci_address = "0000:65:00.0".to_owned();
         let (pid, name) = (Some(Pid(7)), Some("python3".to_owned()));
-        let fact = KernelFact::Xid { pci_address, number, pid, name, caused_by: None, is_fatal: None };
+        let (caused_by, is_fatal, recovery) = (None, None, None);
+        let fact = KernelFact::Xid { pci_address, number, pid, name, caused_by, is_fatal, recovery };
         KernelLine { boot_us: (10_000 - seconds_ago) * 1_000_000, fact: Some(fact), ..KernelLine::default() }
     }
 

@@ -8,5 +8,7 @@ pub(crate) mod hardware;
 pub(crate) mod heat;
 pub(crate) mod link;
 pub(crate) mod memory;
+pub(crate) mod program;
 pub(crate) mod software;
 pub(crate) mod starvation;
+pub(crate) mod waiting;

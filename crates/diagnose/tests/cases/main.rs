@@ -38,7 +38,10 @@ fn run(path: &Path) -> datatest_stable::Result<()> {
     let cases = cases(&format!("\n{}", std::fs::read_to_string(path)?));
     let cause =
         path.parent().and_then(Path::file_name).unwrap_or_default().to_string_lossy().replace('_', "-");
-    let rule = REGISTRY.iter().find(|rule| rule.cause.id() == cause).ok_or("a folder without a rule")?;
+    let rule = REGISTRY
+        .iter()
+        .find(|rule| rule.cause.id() == cause)
+        .ok_or_else(|| format!("no rule of `{cause}` in src/registry.rs"))?;
     let (mut fires, mut is_silent) = (false, false);
     for case in &cases {
         let fence = |kind: &str| case.fences.get(kind).map_or("", String::as_str);

@@ -1,33 +1,58 @@
 //! What lines of the kernel log say, as far as rules ask for it.
 
-use gpuwhy_model::process::Pid;
 use gpuwhy_model::sample::KernelFact;
 
 use super::address::pci_address;
+use super::bus::bus_error;
+use super::driver;
+use super::module;
 use super::out_of_memory::out_of_memory;
+use super::switch::switch_error;
+use super::task::{bad_access, hung_task, soft_lockup};
 use super::xid::xid;
 
 /// Returns what a line says; none where it says nothing that rules ask for.
 pub fn fact(text: &str) -> Option<KernelFact> {
     if let Some(xid) = xid(text) {
-        let (caused_by, is_fatal) = (caused_by(&xid.detail), is_fatal(&xid.detail));
-        let (pci_address, number, pid, name) = (xid.pci_address, xid.number, xid.pid, xid.name);
-        return Some(KernelFact::Xid { pci_address, number, pid, name, caused_by, is_fatal });
+        return Some(numbered(xid));
     }
     if let Some(pci_address) = fallen_off_the_bus(text) {
         return Some(KernelFact::FallenOffTheBus { pci_address });
     }
-    if let Some(hung) = hung_task(text) {
-        return Some(hung);
+    let readers = [
+        switch_error,
+        hung_task,
+        out_of_memory,
+        soft_lockup,
+        bad_access,
+        bus_error,
+        driver::fact,
+        module::fact,
+    ];
+    readers.iter().find_map(|reader| reader(text))
+}
+
+/// Returns the fact of a numbered error.
+fn numbered(xid: super::Xid) -> KernelFact {
+    KernelFact::Xid {
+        caused_by: caused_by(&xid.detail),
+        is_fatal: is_fatal(&xid.detail),
+        recovery: if xid.number == RECOVERY { recovery(&xid.detail) } else { None },
+        pci_address: xid.pci_address,
+        number: xid.number,
+        pid: xid.pid,
+        name: xid.name,
     }
-    if let Some(killed) = out_of_memory(text) {
-        return Some(killed);
-    }
-    let lower = text.to_ascii_lowercase();
-    if is_rpc_timeout(&lower) {
-        return Some(KernelFact::RpcTimeout);
-    }
-    is_module_refusal(&lower).then_some(KernelFact::ModuleRefused)
+}
+
+/// The number that says what the driver asks for from now on.
+const RECOVERY: u32 = 154;
+
+/// Returns the action behind `changed from 0x0 (None) to 0x2 (Node Reboot Required)`.
+fn recovery(detail: &str) -> Option<u32> {
+    let (_, rest) = detail.rsplit_once(" to 0x")?;
+    let end = rest.find(|sign: char| !sign.is_ascii_hexdigit()).unwrap_or(rest.len());
+    u32::from_str_radix(&rest[..end], 16).ok()
 }
 
 /// Returns the number behind `caused by previous Xid`.
@@ -46,21 +71,6 @@ fn is_fatal(detail: &str) -> Option<bool> {
     })
 }
 
-/// Reads `INFO: task NAME:PID blocked for more than N seconds.`, with `in I/O wait` where the kernel says so.
-fn hung_task(text: &str) -> Option<KernelFact> {
-    let (_, rest) = text.split_once("task ")?;
-    let (who, rest) = rest.split_once(" blocked ")?;
-    let (why, seconds) = rest.split_once("for more than ")?;
-    let (seconds, _) = seconds.split_once(' ')?;
-    let (name, pid) = who.rsplit_once(':')?;
-    Some(KernelFact::HungTask {
-        name: name.to_owned(),
-        pid: Pid(pid.parse().ok()?),
-        seconds: seconds.parse().ok()?,
-        waits_for_io: why.contains("I/O"),
-    })
-}
-
 /// Returns the address of a card that fell off the bus, from the driver's lines that have no Xid number.
 ///
 /// The address of the same message counts, never one of a neighbouring line.
@@ -74,45 +84,11 @@ pub fn fallen_off_the_bus(text: &str) -> Option<String> {
     pci_address(word.trim_end_matches(':'))
 }
 
-/// Returns whether the driver says, in lower case, that the card's own processor did not answer a call.
-fn is_rpc_timeout(lower: &str) -> bool {
-    let is_call = lower.contains("rpc") || lower.contains("gsp");
-    let is_late = ["timeout", "timed out", "timedout"].iter().any(|word| lower.contains(word));
-    lower.contains("nvrm") && is_call && is_late
-}
-
-/// Returns whether the kernel says, in lower case, that it refused the driver's module for its signature.
-fn is_module_refusal(lower: &str) -> bool {
-    let is_about_signing =
-        ["lockdown", "key was rejected", "required key not available", "module verification failed"]
-            .iter()
-            .any(|words| lower.contains(words));
-    is_about_signing && lower.contains("nvidia")
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{fact, fallen_off_the_bus, hung_task};
+    use super::{fact, fallen_off_the_bus};
     use gpuwhy_model::process::Pid;
     use gpuwhy_model::sample::KernelFact;
-
-    #[test]
-    fn hung_tasks_may_have_odd_names() {
-        for (text, name, pid, seconds, waits_for_io) in [
-            ("INFO: task nvidia-smi:1234 blocked for more than 120 seconds.", "nvidia-smi", 1234, 120, false),
-            ("INFO: task kworker/u8:2:99 blocked for more than 241 seconds.", "kworker/u8:2", 99, 241, false),
-            ("INFO: task my task:7 blocked in I/O wait for more than 122 seconds.", "my task", 7, 122, true),
-        ] {
-            let name = name.to_owned();
-            let expected = KernelFact::HungTask { name, pid: Pid(pid), seconds, waits_for_io };
-            assert_eq!(fact(text), Some(expected));
-        }
-        for text in
-            ["INFO: task x blocked for more than 1 seconds", "task x:1 blocked for more than", "task x:1"]
-        {
-            assert_eq!(hung_task(text), None);
-        }
-    }
 
     #[test]
     fn the_card_of_the_same_message_fell_off() {
@@ -133,19 +109,6 @@ mod tests {
             ("NVRM: The NVIDIA GPU invalid-bdf.0 fallen off the bus", None),
         ] {
             assert_eq!(fallen_off_the_bus(text).as_deref(), address, "{text}");
-        }
-    }
-
-    #[test]
-    fn calls_that_were_not_answered_are_recognised() {
-        for text in [
-            "NVRM: _issueRpcAndWait: rpcRecvPoll timedout for fn 76! RPC timed out",
-            "NVRM: GPU0 _kgspRpcRecvPoll: GSP RM heartbeat timed out",
-        ] {
-            assert_eq!(fact(text), Some(KernelFact::RpcTimeout), "{text}");
-        }
-        for text in ["NVRM: loading NVIDIA UNIX x86_64 Kernel Module", "nfs: RPC: Timeout"] {
-            assert_eq!(fact(text), None, "{text}");
         }
     }
 
@@ -187,6 +150,7 @@ mod tests {
             name: Some("x".to_owned()),
             caused_by: None,
             is_fatal: None,
+            recovery: None,
         };
         assert_eq!(fact(text), Some(expected));
         let fell_off = KernelFact::FallenOffTheBus { pci_address: "0000:29:00.0".to_owned() };
@@ -194,13 +158,23 @@ mod tests {
     }
 
     #[test]
-    fn refused_modules_are_recognised() {
-        for text in [
-            "Lockdown: modprobe: unsigned module loading of nvidia is restricted; see man kernel_lockdown.7",
-            "nvidia: module verification failed: signature and/or required key missing - tainting kernel",
+    fn the_action_that_the_driver_asks_for_is_read() {
+        for (text, wanted) in [
+            (
+                "NVRM: Xid (PCI:0000:02:00): 154, GPU recovery action changed from 0x0 (None) to 0x2 (Node Reboot Required)",
+                Some(2),
+            ),
+            (
+                "NVRM: Xid (PCI:0009:01:00): 154, GPU recovery action changed from 0x0 (None) to 0x4 (Drain",
+                Some(4),
+            ),
+            ("NVRM: Xid (PCI:0009:01:00): 154, GPU recovery action changed", None),
+            ("NVRM: Xid (PCI:0009:01:00): 43, pid=7, name=x, changed from a to 0x1", None),
         ] {
-            assert_eq!(fact(text), Some(KernelFact::ModuleRefused), "{text}");
+            let Some(KernelFact::Xid { recovery, .. }) = fact(text) else {
+                panic!("{text}");
+            };
+            assert_eq!(recovery, wanted, "{text}");
         }
-        assert_eq!(fact("Lockdown: swapper: hibernation is restricted"), None);
     }
 }

@@ -1,16 +1,41 @@
 //! The kernel log: its records, which of them matter here, and the facts in them.
 
 mod address;
+mod bus;
+mod clock;
+mod driver;
+mod enumerated;
 mod facts;
+mod gathered;
 mod journal;
+mod kept;
+mod line;
+mod module;
 mod out_of_memory;
 mod record;
 mod relevance;
+mod scene;
+mod stamp;
+mod stream;
+mod switch;
+mod task;
+mod units;
 mod xid;
 
 pub use address::pci_address;
+pub(crate) use driver::is_version;
 pub use facts::{fact, fallen_off_the_bus};
+pub use gathered::Gathered;
+pub(crate) use gathered::Gatherer;
 pub use journal::journal_entry;
+pub(crate) use journal::{JournalRecord, journal_record};
+pub use kept::KeepLimits;
+pub(crate) use line::{LogLine, Sender, log_line};
+pub(crate) use module::is_refusal;
 pub use record::{kmsg_record, kmsg_records};
 pub use relevance::is_about_cards;
+pub use scene::scene;
+pub(crate) use stream::kmsg;
+pub use stream::{LogStream, StreamedLog, looks_like_log};
+pub(crate) use units::Units;
 pub use xid::{Xid, xid};

@@ -25,7 +25,7 @@ pub fn kmsg_record(record: &[u8]) -> Result<KernelLine, Malformed> {
     let severity = u32::try_from(priority & SEVERITY_BITS).map_err(|_| malformed)?;
     let text = masked_text(&text_of(&first_line[text_start + 1..]));
     let fact = fact(&text);
-    Ok(KernelLine { boot_us, level: Reading::Known(severity), text, fact })
+    Ok(KernelLine { boot_us, level: Reading::Known(severity), text, fact, ..KernelLine::default() })
 }
 
 /// Reads many records, one after the other, as a file holds them.

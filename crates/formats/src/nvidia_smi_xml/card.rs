@@ -8,7 +8,8 @@ use gpuwhy_model::sample::{
 use gpuwhy_model::units::{BytesPerSecond, Celsius, Megahertz, Percent, Watts};
 
 use super::clients::{clients, clients_of_instance};
-use super::document::Element;
+use super::element::Element;
+use super::fabric::fabric;
 use super::health::{ecc, remapped_rows, retired_pages};
 use super::value::{self, first_known, is_lost, number, small, switch, text, whole};
 use crate::kernel_log::pci_address;
@@ -38,7 +39,7 @@ pub(super) fn instances(gpu: &Element) -> impl Iterator<Item = &Element> {
 }
 
 /// Reads a card and its instances.
-pub(super) fn card_with_instances(gpu: &Element, index: u32) -> Vec<CardSample> {
+pub(crate) fn card_with_instances(gpu: &Element, index: u32) -> Vec<CardSample> {
     let card = card(gpu, index);
     let handle = card.handle.clone();
     let mut cards = vec![card];
@@ -64,7 +65,12 @@ pub(super) fn card_with_instances(gpu: &Element, index: u32) -> Vec<CardSample> 
 fn card(gpu: &Element, index: u32) -> CardSample {
     let utilization = gpu.child(&["utilization"]);
     let power = gpu.child(&["gpu_power_readings", "power_readings"]);
-    let watts = |name| number(in_section(power, &[name]), "W").map(Watts);
+    // Since driver 610 the limits stand in a part of their own.
+    let ceiling = power.and_then(|power| power.child(&["gpu_ceiling_power_limit"]));
+    let watts = |name| {
+        let elements = [in_section(power, &[name]), ceiling.and_then(|ceiling| ceiling.child(&[name]))];
+        first_known(elements.map(|element| number(element, "W").map(Watts)))
+    };
     let memory = memory(gpu.child(&["fb_memory_usage", "memory_usage"]));
     let busy = number(in_section(utilization, &["gpu_util"]), "%").map(Percent);
     let temperature = celsius(gpu, &["gpu_temp"]);
@@ -112,6 +118,12 @@ fn card(gpu: &Element, index: u32) -> CardSample {
         compute_mode: text(gpu.child(&["compute_mode"])).map(str::to_ascii_lowercase),
         persistence: switch(gpu.child(&["persistence_mode"]), "Enabled", "Disabled"),
         mig_enabled: switch(in_section(gpu.child(&["mig_mode"]), &["current_mig"]), "Enabled", "Disabled"),
+        mig_pending: switch(in_section(gpu.child(&["mig_mode"]), &["pending_mig"]), "Enabled", "Disabled"),
+        display_active: switch(gpu.child(&["display_active"]), "Enabled", "Disabled"),
+        encoder: number(in_section(utilization, &["encoder_util"]), "%").map(Percent),
+        decoder: number(in_section(utilization, &["decoder_util"]), "%").map(Percent),
+        inforom: text(in_section(gpu.child(&["inforom_version"]), &["img_version"])).map(str::to_owned),
+        fabric: fabric(gpu),
         clients: clients(gpu),
         ..CardSample::default()
     }

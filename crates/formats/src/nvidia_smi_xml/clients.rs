@@ -5,7 +5,7 @@ use gpuwhy_model::process::Pid;
 use gpuwhy_model::reading::Reading;
 use gpuwhy_model::sample::{CardClient, ClientKind};
 
-use super::document::Element;
+use super::element::Element;
 use super::value::{memory, small, text};
 
 /// Returns the processes of a card, those of its instances included.

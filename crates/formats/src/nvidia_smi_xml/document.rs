@@ -4,6 +4,7 @@ use quick_xml::errors::IllFormedError;
 use quick_xml::events::{BytesRef, BytesStart, Event};
 use quick_xml::{Error, Reader};
 
+use super::element::Element;
 use crate::format::{Format, FormatError};
 
 /// The real output is seven deep.
@@ -19,42 +20,6 @@ const ROOT_START: &str = "<nvidia_smi_log";
 /// What is worth to be read even if the rest is missing.
 const CARD: &str = "gpu";
 
-/// One element with the text directly in it.
-#[derive(Debug, Default)]
-pub(super) struct Element {
-    pub(super) name: String,
-    /// The `id` attribute, which cards have.
-    pub(super) id: Option<String>,
-    /// Trimmed; control characters are escaped.
-    pub(super) text: String,
-    pub(super) children: Vec<Element>,
-    /// The line on which it begins, from 1.
-    pub(super) line: u64,
-}
-
-impl Element {
-    /// Returns the first child with one of the names, looking for the first name first.
-    pub(super) fn child(&self, names: &[&str]) -> Option<&Self> {
-        names.iter().find_map(|name| self.children.iter().find(|child| child.name == *name))
-    }
-
-    /// Returns the children with this name.
-    pub(super) fn children<'element>(
-        &'element self,
-        name: &'static str,
-    ) -> impl Iterator<Item = &'element Self> {
-        self.children.iter().filter(move |child| child.name == name)
-    }
-
-    /// Returns the first element, this one included, that matches.
-    pub(super) fn find(&self, matches: fn(&Self) -> bool) -> Option<&Self> {
-        if matches(self) {
-            return Some(self);
-        }
-        self.children.iter().find_map(|child| child.find(matches))
-    }
-}
-
 /// What could be read of a document.
 #[derive(Debug)]
 pub(super) struct Document {
@@ -62,8 +27,6 @@ pub(super) struct Document {
     pub(super) root: Element,
     /// The line at which the rest is missing.
     pub(super) cut_at: Option<u64>,
-    /// Whether another document follows.
-    pub(super) is_followed: bool,
 }
 
 /// Reads the first document. What stands before it (a prompt) and after it (warnings) is left out; of one that was cut
@@ -96,7 +59,7 @@ pub(super) fn document(text: &str) -> Result<Document, FormatError> {
         let closed = match event {
             Event::Start(tag) if parser.is_next_document(&tag) => {
                 let error = parser.end_error(format!("another `<{ROOT}>`"));
-                return parser.cut(error).map(|document| Document { is_followed: true, ..document });
+                return parser.cut(error);
             }
             Event::Start(tag) => {
                 parser.open(&tag)?;
@@ -122,9 +85,7 @@ pub(super) fn document(text: &str) -> Result<Document, FormatError> {
             }
         };
         if let Some(root) = closed {
-            let end = usize::try_from(reader.buffer_position()).unwrap_or(usize::MAX);
-            let rest = text.get(start.saturating_add(end)..).unwrap_or_default();
-            return Ok(Document { root, cut_at: None, is_followed: rest.contains(ROOT_START) });
+            return Ok(Document { root, cut_at: None });
         }
     }
 }
@@ -183,9 +144,7 @@ impl Parser<'_> {
     /// Returns what is whole of a document whose end is missing, or the error if no card is.
     fn cut(self, error: FormatError) -> Result<Document, FormatError> {
         match self.open.into_iter().next() {
-            Some(root) if root.child(&[CARD]).is_some() => {
-                Ok(Document { root, cut_at: Some(self.line), is_followed: false })
-            }
+            Some(root) if root.child(&[CARD]).is_some() => Ok(Document { root, cut_at: Some(self.line) }),
             _ => Err(error),
         }
     }

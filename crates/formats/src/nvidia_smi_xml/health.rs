@@ -4,7 +4,7 @@ use gpuwhy_model::reading::Reading;
 use gpuwhy_model::sample::{Ecc, EccCounts, RemappedRows, RetiredPages, SpareRows};
 
 use super::card::in_section;
-use super::document::Element;
+use super::element::Element;
 use super::value::{first_known, switch, whole};
 
 /// Reads the counts of memory errors.

@@ -3,7 +3,9 @@ use gpuwhy_model::sample::{CardKind, ClientKind, ClockReasons};
 use gpuwhy_model::scene::{Card, SourceKind};
 use gpuwhy_model::units::{Bytes, Celsius, Percent, Watts};
 
-use super::{Remark, read, read_with_remarks};
+use super::{read, read_lines, read_with_remarks};
+use crate::paste::Paste;
+use crate::text::{Context, Remark};
 
 /// A document with one card that holds the given elements.
 fn with_card(elements: &str) -> String {
@@ -320,14 +322,85 @@ fn there_are_no_more_cards_than_a_machine_has() {
 fn of_several_outputs_the_first_is_read() {
     let both = format!("{}$ nvidia-smi -q -x\n{}", of_cards(2), of_cards(5));
     let (scene, remarks) = read_with_remarks(&both).unwrap();
-    assert_eq!((scene.cards.len(), remarks), (2, vec![Remark::IsFollowed]));
+    assert_eq!((scene.cards.len(), remarks), (2, Vec::new()));
     let first = of_cards(2);
     let cut = &first[..first.rfind("<product_name>").unwrap()];
     let (scene, remarks) = read_with_remarks(&format!("{cut}\n{}", of_cards(5))).unwrap();
-    assert_eq!(
-        (scene.cards.len(), remarks),
-        (1, vec![Remark::Cut { line: 10, cards: 1 }, Remark::IsFollowed])
-    );
+    assert_eq!((scene.cards.len(), remarks), (1, vec![Remark::Cut { line: 10, cards: 1 }]));
+}
+
+/// What a paste gives: the first line of each output, its last one, its cards, and what is to be said of it.
+fn pieces(text: &str) -> Vec<(u64, u64, usize, Vec<Remark>)> {
+    let paste = Paste::of(text);
+    let mut found = Vec::new();
+    let mut next = 0;
+    while next < paste.lines.len() {
+        let Some(block) = read_lines(&paste.lines[next..], &Context::default()) else {
+            next += 1;
+            continue;
+        };
+        let last = &paste.lines[next + block.lines - 1];
+        found.push((paste.lines[next].number, last.number, block.scene.cards.len(), block.remarks));
+        next += block.lines;
+    }
+    found
+}
+
+#[test]
+fn an_output_inside_a_paste_is_cut_out() {
+    let two = of_cards(2).trim_end().to_owned();
+    let lines = two.matches('\n').count() as u64 + 1;
+    let paste = format!("see here\n$ nvidia-smi -q -x\n{two}\n$ free\ntotal\n");
+    assert_eq!(pieces(&paste), [(3, 2 + lines, 2, Vec::new())]);
+    let quoted: Vec<String> = paste.lines().map(|line| format!("> {line}\n")).collect();
+    let quoted = quoted.concat();
+    assert_eq!(pieces(&quoted), [(3, 2 + lines, 2, Vec::new())]);
+    let cut = &two[..two.rfind("<product_name>").unwrap()];
+    let [(3, last, 1, remarks)] = &pieces(&format!("a\nb\n{cut}\n$ free\ntotal\n{two}"))[..1] else {
+        panic!("the cut one first")
+    };
+    assert!(matches!(remarks[..], [Remark::Cut { line, cards: 1 }] if line <= *last), "{remarks:?}");
+    let whole_is_next = pieces(&format!("{cut}\n$ again\n{two}"));
+    assert_eq!(whole_is_next.iter().map(|piece| piece.2).collect::<Vec<_>>(), [1, 2]);
+}
+
+#[test]
+fn cards_without_the_begin_of_the_output_are_read() {
+    let whole = of_cards(3);
+    let second = whole.match_indices("<gpu ").nth(1).unwrap().0;
+    let third = whole.match_indices("<gpu ").nth(2).unwrap().0;
+    let found = pieces(&format!("</product_name>\n</gpu>\n{}", &whole[second..]));
+    assert_eq!((found.len(), found[0].2), (1, 2), "{found:?}");
+    assert_eq!(found[0].3, [Remark::HasNoBegin { line: 3 }]);
+    let found = pieces(&whole[third..whole.rfind("</gpu>").unwrap() + 6]);
+    assert!(matches!(found[0].3[..], [Remark::HasNoBegin { .. }, Remark::Cut { cards: 1, .. }]), "{found:?}");
+    // Whole cards of a broken output are not lost.
+    let broken = whole.replacen("<product_name>", "<product_name><", 1);
+    assert_eq!(pieces(&broken).iter().map(|piece| piece.2).sum::<usize>(), 2);
+}
+
+#[test]
+fn calls_in_a_row_are_one_window() {
+    let call = |second: u32, busy: u32| {
+        let time = format!("<nvidia_smi_log>\n<timestamp>Mon Nov  2 08:05:{second:02} 2026</timestamp>\n");
+        let used = format!("<utilization><gpu_util>{busy} %</gpu_util></utilization>\n</gpu>");
+        of_cards(1).replacen("<nvidia_smi_log>", &time, 1).replacen("</gpu>", &used, 1)
+    };
+    let paste = format!("{}\n{}{}", call(1, 10), call(2, 20), call(6, 60));
+    let lines = Paste::of(&paste).lines;
+    let block = read_lines(&lines, &Context::default()).unwrap();
+    assert_eq!((block.scene.window.samples, block.scene.cards.len()), (3, 1));
+    assert!((block.scene.window.span_s - 5.0).abs() < 1e-9);
+    assert_eq!(block.scene.cards[0].busy.known().unwrap().n, 3);
+    // Without a time, or out of order, each stands for itself.
+    assert_eq!(pieces(&format!("{}\n{}", call(2, 10), call(1, 20))).len(), 2);
+    assert_eq!(pieces(&format!("{}\n{}", of_cards(1), of_cards(1))).len(), 2);
+}
+
+#[test]
+fn cards_in_cards_take_no_time() {
+    let many = "<gpu id=\"1\">\n".repeat(50_000);
+    assert_eq!(pieces(&many), []);
 }
 
 #[test]

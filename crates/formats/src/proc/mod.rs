@@ -38,6 +38,7 @@ pub use netdev::{InterfaceCounters, interface_counters};
 pub use pressure::pressure;
 pub use processor::{Processors, processor_count, processors};
 pub use smaps::proportional_set;
+pub(crate) use stat::process_state;
 pub use stat::{Stat, stat};
 pub use status::{Status, status};
 pub use tcp::connected_sockets;

@@ -95,7 +95,7 @@ pub fn stat(file: &[u8]) -> Result<Stat<'_>, Malformed> {
 }
 
 /// Returns the state that a letter stands for.
-pub(super) const fn process_state(letter: u8) -> Option<ProcessState> {
+pub(crate) const fn process_state(letter: u8) -> Option<ProcessState> {
     Some(match letter {
         b'R' => ProcessState::Running,
         b'S' | b'W' | b'K' => ProcessState::Sleeping,

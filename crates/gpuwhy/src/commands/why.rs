@@ -7,7 +7,7 @@ use gpuwhy_model::window::window;
 use gpuwhy_render::message;
 use gpuwhy_sources::Look;
 
-use super::answer::answer;
+use super::answer::{Question, answer};
 use crate::arguments::{EverywhereOptions, WhyOptions};
 use crate::configuration::Configuration;
 use crate::failure::Failure;
@@ -38,7 +38,9 @@ pub(crate) fn run(
         Some(path) => recorded_scene(path, options, speech)?,
         None => live_scene(options, everywhere, &configuration, speech)?,
     };
-    answer(&scene, &configuration.limits, subject.as_ref(), options.json, speech)
+    let question =
+        Question { limits: &configuration.limits, subject: subject.as_ref(), output: &options.output };
+    answer(&scene, &question, None, speech)
 }
 
 fn recorded_scene(path: &Path, options: &WhyOptions, speech: &Speech) -> Result<Scene, Failure> {

@@ -1,7 +1,8 @@
-//! Where the samples of an answer come from: this machine, or a recording.
+//! Where an answer comes from: samples of this machine or of a recording, or texts of other tools.
 
 pub(crate) mod live;
 pub(crate) mod recorded;
+pub(crate) mod texts;
 
 use std::path::Path;
 

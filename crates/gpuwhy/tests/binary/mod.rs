@@ -10,18 +10,6 @@ pub(crate) fn gpuwhy(empty: &Path) -> Command {
     command
 }
 
-/// Returns the options that make a folder the whole machine.
-pub(crate) fn places(empty: &Path) -> Vec<String> {
-    let folder = empty.display();
-    vec![
-        format!("--proc={folder}"),
-        format!("--sys={folder}"),
-        format!("--dev={folder}"),
-        format!("--nvml-lib={folder}/libnvidia-ml.so.1"),
-        format!("--journal={folder}/kmsg"),
-    ]
-}
-
 /// Runs a command to its end; returns its exit code, output and errors.
 pub(crate) fn run(command: &mut Command) -> (i32, String, String) {
     read(command.output().expect("our binary starts"))

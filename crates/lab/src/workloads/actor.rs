@@ -147,23 +147,31 @@ pub(super) fn end_with_keeper() -> Result<(), WorkError> {
         .map_err(WorkError::Start)
 }
 
-/// Starts threads that do nothing, as libraries do.
+/// Starts threads that do nothing, as libraries do; they are called what the process is called.
 pub(super) fn start_idle_threads(count: u32) -> Result<(), WorkError> {
+    for _ in 0..count {
+        start_idle_thread(std::thread::Builder::new())?;
+    }
+    Ok(())
+}
+
+/// Starts threads that do nothing, as PyTorch does at the first backward pass: who only serves has none of these.
+pub(super) fn start_backward_threads(count: u32) -> Result<(), WorkError> {
     let names: Vec<String> = (0..count).map(|number| format!("pt_autograd_{number}")).collect();
     start_threads_named(&names)
 }
 
 /// Starts a thread that does nothing under each of `names`.
 pub(super) fn start_threads_named(names: &[impl AsRef<str>]) -> Result<(), WorkError> {
-    const SMALL_STACK: usize = 16 * 1024;
     for name in names {
-        std::thread::Builder::new()
-            .name(name.as_ref().to_owned())
-            .stack_size(SMALL_STACK)
-            .spawn(wait_for_ever)
-            .map_err(WorkError::Start)?;
+        start_idle_thread(std::thread::Builder::new().name(name.as_ref().to_owned()))?;
     }
     Ok(())
+}
+
+fn start_idle_thread(builder: std::thread::Builder) -> Result<(), WorkError> {
+    const SMALL_STACK: usize = 16 * 1024;
+    builder.stack_size(SMALL_STACK).spawn(wait_for_ever).map(|_| ()).map_err(WorkError::Start)
 }
 
 /// Ends this process as a killed one ends.

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::WorkError;
 use super::actor::{
-    Actor, call_main_thread, die_with_parent, end_with_keeper, start_idle_threads, start_threads_named,
+    Actor, call_main_thread, die_with_parent, end_with_keeper, start_backward_threads, start_threads_named,
     wait_for_ever,
 };
 use super::card_thread::CardThread;
@@ -45,7 +45,7 @@ pub(super) fn rank(actor: &Actor, collective: &Collective, number: usize) -> Res
     }
     client.allocate(actor.bytes(card, collective.memory_share)?)?;
     account.change(|figures| figures.bytes_held = client.held());
-    start_idle_threads(collective.threads)?;
+    start_backward_threads(collective.threads)?;
     start_threads_named(&["pt_nccl_watchdg", "pt_nccl_heartbt"])?;
     let card_thread = CardThread::start(Arc::clone(&client))?;
     let meeting = Meeting::join(actor, number, actor.specification.cards.len())?;

@@ -23,7 +23,7 @@ pub use health::{
 pub use host::{
     CpuTimes, HostMemory, HostSample, MachineSample, MountPoint, PciDevice, Pressure, PressureLine, Viewer,
 };
-pub use kernel::{KernelFact, KernelLine};
+pub use kernel::{BusErrorSeverity, KernelFact, KernelLine, LogClock};
 pub use link::{CardPair, CardPath, Fabric, FabricState, NvLink, NvLinkTraffic, PcieErrors, PcieLink};
 pub use process::{
     CgroupSample, DeviceHolder, IoCounters, Owner, ProcessSample, ProcessState, ProcessTable, StuckCall,

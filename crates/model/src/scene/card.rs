@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::process::Pid;
 use crate::reading::Reading;
 use crate::sample::{
-    CardKind, CardMemory, ClientKind, ClockReasons, Clocks, Ecc, Fabric, Fan, PcieLink, PowerLimits,
+    CardKind, CardMemory, ClientKind, ClockReasons, Clocks, Ecc, Fabric, Fan, Owner, PcieLink, PowerLimits,
     RemappedRows, RetiredPages, TemperatureLimits, Vendor,
 };
 use crate::trend::Trend;
@@ -125,6 +125,8 @@ pub struct Card {
     pub clients: Reading<Vec<Client>>,
     /// Used memory that no listed process holds.
     pub unexplained: Reading<Bytes>,
+    /// To whom a scheduler has given it, as an exporter says it; the pod is named with its namespace.
+    pub given_to: Reading<Owner>,
 }
 
 impl Card {
@@ -171,6 +173,36 @@ pub struct Client {
     /// Whether work was seen before that: then the time is exact, else it is only as far as was looked back.
     #[serde(default)]
     pub seen_working: bool,
+}
+
+/// A process on a card of which the input does not say the number.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct UnplacedClient {
+    /// The card's UUID, where the input has it.
+    #[serde(default)]
+    pub card_uuid: Option<String>,
+    /// The card's PCI address, where the input has it.
+    #[serde(default)]
+    pub card_address: Option<String>,
+    /// The process.
+    pub client: Client,
+}
+
+impl Client {
+    /// Returns a process of which nothing more is known.
+    pub fn of(pid: Pid, kind: ClientKind) -> Self {
+        Self {
+            pid,
+            kind,
+            memory: Reading::default(),
+            memory_trend: Reading::default(),
+            name: Reading::default(),
+            sm: Reading::default(),
+            idle_for: Reading::default(),
+            seen_working: false,
+        }
+    }
 }
 
 /// Share of the window in which each reason lowered the clocks.

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::Container;
 use crate::process::BootId;
 use crate::reading::Reading;
 use crate::sample::{CardPair, HostMemory, PciDevice, Service, Space, StuckCall, Viewer, XidEvent};
@@ -27,6 +28,8 @@ pub struct Machine {
     pub nvswitches: Reading<u64>,
     /// The ways between cards.
     pub card_pairs: Reading<Vec<CardPair>>,
+    /// Cards that links of their own join, or whose direct access to each other was tried.
+    pub joined_pairs: Reading<Vec<JoinedPair>>,
     /// Services around cards that are installed or run.
     pub services: Reading<Vec<Service>>,
     /// Why we think to be in a container; unsupported: we are not.
@@ -35,6 +38,55 @@ pub struct Machine {
     pub promised_cards: Reading<String>,
     /// Who looks.
     pub viewer: Viewer,
+    /// Whether the firmware lets only signed code start.
+    pub secure_boot: Reading<bool>,
+    /// Limits of the shell or process that was asked (`ulimit -a`, `/proc/PID/limits`).
+    pub process_limits: Reading<Vec<ProcessLimit>>,
+    /// Containers on it, as their runtime describes them.
+    pub containers: Vec<Container>,
+    /// Ways of starting containers that their runtime knows (`runc`, `nvidia`), sorted.
+    pub container_runtimes: Reading<Vec<String>>,
+}
+
+/// Two cards, and what joins them beside PCIe.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct JoinedPair {
+    /// Index of one card.
+    pub one: u32,
+    /// Index of the other, which is higher.
+    pub other: u32,
+    /// How many `NVLinks` join them, through switches or not.
+    pub nvlinks: Option<u32>,
+    /// Whether they reach each other's memory directly.
+    pub peer_to_peer: Option<bool>,
+    /// What a test moved between them over PCIe, one way, in bytes a second; of both directions the slower one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bytes_per_s: Option<u64>,
+}
+
+/// A limit of a process.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ProcessLimit {
+    /// Its name: `open files`, `max locked memory` …, as `ulimit -a` words it.
+    pub name: String,
+    /// The limit in force, bytes where it is a size; unsupported: there is none.
+    pub limit: Reading<u64>,
+}
+
+/// A build of the driver's module for one kernel, as `dkms` lists it.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ModuleBuild {
+    /// Name of the module's package (`nvidia`).
+    pub module: String,
+    /// Version of the module.
+    pub version: String,
+    /// Release of the kernel that it is built for; none: it is only added.
+    pub kernel: Option<String>,
+    /// `added`, `built`, `installed` …
+    pub state: String,
 }
 
 /// The NVIDIA driver and its library.
@@ -63,6 +115,10 @@ pub struct Driver {
     pub xid_events: Reading<Vec<XidEvent>>,
     /// Calls into the driver that did not return.
     pub stuck_calls: Vec<StuckCall>,
+    /// Version of the module's file on disk, which the next load takes; unsupported: there is no such file.
+    pub module_file: Reading<String>,
+    /// Builds of the module for the kernels of this machine.
+    pub module_builds: Reading<Vec<ModuleBuild>>,
 }
 
 /// Processors, memory, pressure.

@@ -3,19 +3,43 @@
 //! The list of sections is closed; each is a list of entities with readings, and a new source fills a section.
 
 mod card;
+mod cluster;
+mod container;
 mod host;
+mod job;
 mod neighbours;
 mod process;
+mod program;
 mod provenance;
+mod resources;
+mod serving;
+mod stack;
+mod trace;
 
 pub use card::{
     ActivityTrends, Card, Client, EccGrowth, NvLinkState, PcieErrorGrowth, PcieTraffic, ReasonShares,
-    ViolationShares,
+    UnplacedClient, ViolationShares,
 };
-pub use host::{Disk, Driver, Host, Machine, Paging, Pressures};
-pub use neighbours::{ClusterNode, Interface, Job, LogLine, Serving};
+pub use cluster::{
+    ClusterNode, NodeActivity, NodeCondition, NodeCounts, Queue, Quota, QuotaHolder, QuotaReach, Reservation,
+    SchedulerState,
+};
+pub use container::{Container, ContainerEnd, ContainerState};
+pub use host::{Disk, Driver, Host, JoinedPair, Machine, ModuleBuild, Paging, Pressures, ProcessLimit};
+pub use job::{Job, JobPhase, JobUsage, Scheduler, WaitReason};
+pub use neighbours::Interface;
 pub use process::{Cgroup, IoRates, Process, StateShares, Thread, WaitChannel, Workload};
+pub use program::{
+    AllocatorState, ArchUnsupported, CollectiveTimeout, ContainerNotStarted, CudaError, ErrorClass,
+    Exception, LimitHit, LogLine, MemoryOfProcess, NcclWay, OutOfCardMemory, PluginEvent, PluginReport,
+    Preallocation, ProcessEnd, ProgramFact, ServerMemory, ServerState, Standing, StartObstacle, Step,
+    TooManyWorkers, Wanted,
+};
 pub use provenance::{Provenance, SourceKind};
+pub use resources::Resources;
+pub use serving::{Serving, ServingBound, ServingLook, ServingTimes, TimeSpread};
+pub use stack::{CallShare, Frame, Profile, ProfileKind, Stack};
+pub use trace::{IdleTime, Trace};
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -50,6 +74,8 @@ closed_list! {
         Jobs = "jobs",
         /// Nodes of a cluster.
         Cluster = "cluster",
+        /// Queues of a scheduler, their limits and reservations, the scheduler itself.
+        Queues = "queues",
         /// Model servers.
         Serving = "serving",
         /// What the program itself says: logs, traces, stacks.
@@ -69,6 +95,9 @@ pub struct Scene {
     pub machine: Machine,
     /// Cards by index, instances behind their card.
     pub cards: Vec<Card>,
+    /// Processes on cards of which the input does not say the number; joining parts finds their cards.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unplaced_clients: Vec<UnplacedClient>,
     /// GPU processes with their trees, by pid.
     pub processes: Vec<Process>,
     /// Process trees as a person thinks of them, by the pid of their root.
@@ -89,10 +118,24 @@ pub struct Scene {
     pub jobs: Vec<Job>,
     /// Nodes of a cluster.
     pub cluster: Vec<ClusterNode>,
+    /// Queues of a scheduler.
+    pub queues: Vec<Queue>,
+    /// Limits of what jobs may use.
+    pub quotas: Vec<Quota>,
+    /// Nodes that are kept for somebody.
+    pub reservations: Vec<Reservation>,
+    /// How the scheduler itself does.
+    pub scheduler: SchedulerState,
     /// Model servers.
     pub serving: Vec<Serving>,
     /// What programs themselves said.
     pub program: Vec<LogLine>,
+    /// Where threads of programs stood.
+    pub stacks: Vec<Stack>,
+    /// Where the time of programs went.
+    pub profiles: Vec<Profile>,
+    /// What traces of programs say of their cards.
+    pub traces: Vec<Trace>,
     /// Where all this comes from.
     pub provenance: Provenance,
 }

@@ -1,6 +1,5 @@
-//! What neighbours of the machine say: network, scheduler, cluster, model servers, the programs themselves.
+//! What the network says.
 
-use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::reading::Reading;
@@ -29,56 +28,4 @@ pub struct Interface {
     pub downs: Reading<u64>,
     /// Ticks a second in which data had to wait for credit of the other side.
     pub congestion_per_s: Reading<f64>,
-}
-
-/// A job of a scheduler.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Job {
-    /// Its id in the scheduler's own form.
-    pub id: String,
-    /// Its state in the scheduler's own word.
-    pub state: Reading<String>,
-    /// Why it waits, in the scheduler's own word.
-    pub reason: Reading<String>,
-    /// Who submitted it.
-    pub user: Reading<String>,
-    /// Cards it asks for.
-    pub cards: Reading<u32>,
-}
-
-/// A node of a cluster.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct ClusterNode {
-    /// Its name.
-    pub name: String,
-    /// Its state in the scheduler's own word.
-    pub state: Reading<String>,
-    /// Cards it has.
-    pub cards: Reading<u32>,
-    /// Cards of it that are given to jobs.
-    pub cards_given: Reading<u32>,
-}
-
-/// A model server.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Serving {
-    /// Which one: `vllm`, `triton` …
-    pub engine: String,
-    /// Requests that are worked on.
-    pub running: Reading<u64>,
-    /// Requests that wait.
-    pub waiting: Reading<u64>,
-}
-
-/// A line that a program wrote.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct LogLine {
-    /// When, where the line says so.
-    pub at: Option<Timestamp>,
-    /// The text, secrets masked.
-    pub text: String,
 }

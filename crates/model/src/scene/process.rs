@@ -186,4 +186,6 @@ pub struct Cgroup {
     pub tasks: Reading<u64>,
     /// How often it was refused a task for that limit in the window.
     pub tasks_refused: Reading<u64>,
+    /// Devices that its processes may use, as the first version of control groups lists them: `c 195:* rwm`.
+    pub device_rules: Reading<Vec<String>>,
 }

@@ -5,9 +5,12 @@
 mod cards;
 mod devices;
 mod host;
+mod merge;
 mod processes;
 mod series;
 mod workloads;
+
+pub use merge::{Disagreement, Gathering, Merged, merge};
 
 use crate::reading::{Failure, Reading};
 use crate::sample::{KernelLine, Sample, XidEvent};
@@ -84,6 +87,8 @@ fn machine(samples: &[Sample], last: &Sample) -> Machine {
         container: part(|machine| &machine.container),
         promised_cards: part(|machine| &machine.promised_cards),
         viewer: viewer.cloned().unwrap_or_default(),
+        // Only texts tell of the rest.
+        ..Machine::default()
     }
 }
 
@@ -109,6 +114,7 @@ fn driver(samples: &[Sample], last: &Sample, module: Reading<String>) -> Driver 
         }),
         xid_events: xid_events(samples),
         stuck_calls: last.stuck_calls.clone(),
+        ..Driver::default()
     }
 }
 

@@ -257,5 +257,6 @@ fn cgroup_over_window(path: &str, looks: &[(ReadTime, &CgroupSample)]) -> Cgroup
         tasks_limit: newest(|look| &look.tasks_limit),
         tasks: newest(|look| &look.tasks),
         tasks_refused: growth(counter(|look| &look.tasks_refused)).map(Growth::whole),
+        ..Cgroup::default()
     }
 }

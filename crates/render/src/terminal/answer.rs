@@ -7,7 +7,7 @@ use gpuwhy_model::action::Action;
 use gpuwhy_model::cause::Cause;
 use gpuwhy_model::scene::SourceKind;
 use gpuwhy_model::text::{Arg, Text};
-use gpuwhy_model::verdict::{CardState, CardVerdict, Finding, Severity, Verdict};
+use gpuwhy_model::verdict::{AskNext, CardState, CardVerdict, Finding, Severity, Verdict};
 
 use super::page::{Page, spaced};
 use super::who;
@@ -150,8 +150,7 @@ pub(super) fn decide_later(verdict: &Verdict, words: &Words<'_>) -> Option<Text>
 fn decide(verdict: &Verdict, words: &Words<'_>) -> Option<Text> {
     let ask = verdict.ask_next.as_ref()?;
     let mut command = answer::command(ask.command.as_str());
-    if verdict.source == SourceKind::Text {
-        // Who reads a text may sit at another machine.
+    if is_for_the_machine(verdict, ask) {
         command = answer::there(command);
     }
     if ask.separates.is_empty() {
@@ -159,6 +158,11 @@ fn decide(verdict: &Verdict, words: &Words<'_>) -> Option<Text> {
     }
     let causes = ask.separates.iter().map(|cause| words.sentence(&cause_text(*cause)));
     Some(answer::decide(words.joined(causes), command))
+}
+
+/// Returns whether a command is to be run on the machine that a text is about: who reads the text may sit at another.
+pub(crate) fn is_for_the_machine(verdict: &Verdict, ask: &AskNext) -> bool {
+    verdict.source == SourceKind::Text && ask.command.split(' ').any(|word| word == "gpuwhy")
 }
 
 /// Returns entries for the cards that no finding names.

@@ -12,7 +12,9 @@ use super::page::{Page, spaced};
 use super::{answer, why};
 use crate::absence;
 use crate::flow;
+use crate::inputs;
 use crate::texts::answer as texts;
+use crate::texts::input;
 use crate::words::{Words, signal_text};
 
 /// Writes what stands last.
@@ -34,6 +36,8 @@ pub(super) fn write(page: &mut Page, verdict: &Verdict, words: &Words<'_>) {
         let recorded = texts::recorded_at(Arg::Seconds(verdict.window_s), time);
         write_list(page, &texts::recorded(), &[words.flowing(&recorded)], words);
     }
+    write_list(page, &input::read(), &inputs::read(&verdict.inputs, words), words);
+    write_list(page, &input::not_understood(), &inputs::not_understood(&verdict.inputs, words), words);
 }
 
 /// Writes a label and, one below the other behind it, the members of a list.
@@ -50,7 +54,7 @@ fn write_list(page: &mut Page, label: &Text, members: &[String], words: &Words<'
 }
 
 /// Returns one line for each reason why something could not be seen.
-fn blind_spots(spots: &[BlindSpot], words: &Words<'_>) -> Vec<String> {
+pub(crate) fn blind_spots(spots: &[BlindSpot], words: &Words<'_>) -> Vec<String> {
     let mut groups: Vec<(&Absence, Vec<Signal>)> = Vec::new();
     for spot in spots.iter().filter(|spot| is_worth_saying(spot)) {
         match groups.iter_mut().find(|(why, _)| **why == spot.why) {
@@ -73,7 +77,8 @@ fn is_worth_saying(spot: &BlindSpot) -> bool {
     spot.why != Absence::Unsupported || !spot.causes.is_empty()
 }
 
-fn limits(changes: &[LimitChange], words: &Words<'_>) -> Vec<String> {
+/// Returns one line for each limit that is not the built-in one.
+pub(crate) fn limits(changes: &[LimitChange], words: &Words<'_>) -> Vec<String> {
     let line = |change: &LimitChange| {
         let amount = |value| amount(&change.limit, value);
         words.flowing(&texts::limit_changed(

@@ -1,12 +1,12 @@
 //! The answer for a terminal: first the answer, then who, then what to do, then why; what was ruled out and what
 //! could not be seen come last.
 
-mod answer;
-mod closing;
+pub(crate) mod answer;
+pub(crate) mod closing;
 mod explanation;
 mod page;
-mod who;
-mod why;
+pub(crate) mod who;
+pub(crate) mod why;
 
 pub use explanation::explanation;
 
@@ -14,6 +14,7 @@ use gpuwhy_model::verdict::Verdict;
 
 use crate::words::Words;
 use page::Page;
+pub(crate) use page::spaced;
 
 /// How wide the answer may be, and whether it may have colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -11,7 +11,7 @@ pub(super) struct Page {
 }
 
 /// Returns a label with the space that belongs behind it; a full-width colon has its own.
-pub(super) fn spaced(label: &str) -> String {
+pub(crate) fn spaced(label: &str) -> String {
     if label.is_ascii() { format!("{label} ") } else { label.to_owned() }
 }
 

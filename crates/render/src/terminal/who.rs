@@ -1,6 +1,7 @@
 //! What a finding is about, as a label: `GPU 0,1`, `this machine`, `job 8841`.
 
 use gpuwhy_model::action::SubjectKind;
+use gpuwhy_model::cause::Cause;
 use gpuwhy_model::scene::SourceKind;
 use gpuwhy_model::text::Text;
 use gpuwhy_model::verdict::{Finding, Verdict};
@@ -8,7 +9,7 @@ use gpuwhy_model::verdict::{Finding, Verdict};
 use crate::texts::answer;
 
 /// Returns the label of a finding's subject.
-pub(super) fn subject(verdict: &Verdict, finding: &Finding) -> Text {
+pub(crate) fn subject(verdict: &Verdict, finding: &Finding) -> Text {
     if is_about_the_machine(finding) {
         return machine(verdict);
     }
@@ -16,17 +17,26 @@ pub(super) fn subject(verdict: &Verdict, finding: &Finding) -> Text {
         return cards(&finding.cards);
     }
     let name = finding.subject.name.as_str();
-    match finding.subject.kind {
-        SubjectKind::Card => answer::cards(name),
-        SubjectKind::Job | SubjectKind::Queue => answer::job(name),
-        SubjectKind::Process | SubjectKind::Workload | SubjectKind::Program => answer::process(name),
-        SubjectKind::Node => machine(verdict),
+    match (finding.subject.kind, name) {
+        (SubjectKind::Card, _) => answer::cards(name),
+        (SubjectKind::Job, "") => answer::a_job(),
+        (SubjectKind::Job, _) => answer::job(name),
+        (SubjectKind::Queue, "") => answer::the_queue(),
+        (SubjectKind::Queue, _) => answer::queue(name),
+        (SubjectKind::Program, "") => answer::the_program(),
+        (SubjectKind::Program, _) => answer::program(name),
+        (SubjectKind::Process | SubjectKind::Workload, _) => answer::process(name),
+        (SubjectKind::Node, "") => answer::some_nodes(),
+        (SubjectKind::Node, _) if name.contains([',', '[']) => answer::nodes(name),
+        (SubjectKind::Node, _) => answer::node(name),
     }
 }
 
-/// Returns whether a finding is about the machine and not about single cards.
+/// Returns whether a finding is about the machine and not about single cards, jobs or nodes of its cluster.
 pub(super) fn is_about_the_machine(finding: &Finding) -> bool {
-    finding.subject.kind == SubjectKind::Node
+    let is_of_the_cluster =
+        matches!(finding.cause, Cause::NodeUnavailable | Cause::GpuNotAdvertised | Cause::GpuLost);
+    finding.subject.kind == SubjectKind::Node && !is_of_the_cluster
 }
 
 fn machine(verdict: &Verdict) -> Text {

@@ -46,7 +46,10 @@ pub(super) fn write(page: &mut Page, verdict: &Verdict, finding: &Finding, words
 }
 
 /// Returns the finding from which this one follows.
-fn explaining<'verdict>(verdict: &'verdict Verdict, finding: &Finding) -> Option<&'verdict Finding> {
+pub(crate) fn explaining<'verdict>(
+    verdict: &'verdict Verdict,
+    finding: &Finding,
+) -> Option<&'verdict Finding> {
     let place = verdict.findings.iter().position(|other| std::ptr::eq(other, finding))?;
     let explained = verdict.explained.iter().find(|explained| explained.finding == place)?;
     verdict.findings.get(explained.by)
@@ -65,7 +68,8 @@ fn write_evidence(page: &mut Page, label: &str, evidence: &[Evidence], words: &W
     }
 }
 
-fn source(source: &EvidenceSource) -> Text {
+/// Returns who measured, how often and over how long.
+pub(crate) fn source(source: &EvidenceSource) -> Text {
     let reader = reader_text(source.reader);
     match (source.n, source.span_s) {
         (Some(n), Some(span_s)) if n > 1 && span_s > 0.0 => {
@@ -77,7 +81,7 @@ fn source(source: &EvidenceSource) -> Text {
 }
 
 /// Returns whether a cause was ruled out for every card of a finding.
-fn is_ruled_out_for(verdict: &Verdict, finding: &Finding, out: &RuledOut) -> bool {
+pub(crate) fn is_ruled_out_for(verdict: &Verdict, finding: &Finding, out: &RuledOut) -> bool {
     let Some(first) = finding.cards.first() else {
         return false;
     };
@@ -92,7 +96,7 @@ fn is_ruled_out_for(verdict: &Verdict, finding: &Finding, out: &RuledOut) -> boo
 }
 
 /// Returns ruled-out causes as one line, those of one signal together.
-pub(super) fn excluded_list(excluded: &[&RuledOut], words: &Words<'_>) -> String {
+pub(crate) fn excluded_list(excluded: &[&RuledOut], words: &Words<'_>) -> String {
     let mut groups: Vec<(Signal, Vec<Cause>)> = Vec::new();
     for out in excluded {
         match groups.iter_mut().find(|(signal, _)| *signal == out.signal) {

@@ -3,7 +3,7 @@
 mod verdicts;
 
 use gpuwhy_model::text::{Catalogue, Language, TextFile};
-use gpuwhy_render::{Layout, Words, json_text, report, text};
+use gpuwhy_render::{Layout, Words, html, json_text, markdown, report, text};
 
 /// The texts of the verdicts; in the product they come from the rules.
 const CASE_TEXTS: [TextFile; 2] = [
@@ -104,5 +104,37 @@ fn a_report_reads_as_recorded() {
             format!("report.{}", language.tag()),
             json_text(&report(&verdict, &words)).unwrap()
         );
+    }
+}
+
+#[test]
+fn tickets_read_as_recorded() {
+    let catalogue = catalogue();
+    for (name, verdict) in verdicts::all() {
+        if !["four_cards", "text_input", "hostile_names"].contains(&name) {
+            continue;
+        }
+        for language in Language::ALL {
+            let words = Words { catalogue: &catalogue, language: *language };
+            let tag = language.tag();
+            insta::assert_snapshot!(format!("ticket.{name}.{tag}.md"), markdown(&verdict, &words));
+        }
+        let words = Words { catalogue: &catalogue, language: Language::English };
+        insta::assert_snapshot!(format!("ticket.{name}.html"), html(&verdict, &words));
+    }
+}
+
+#[test]
+fn no_ticket_holds_foreign_markup_or_what_only_a_terminal_needs() {
+    let catalogue = catalogue();
+    for (name, verdict) in verdicts::all() {
+        for language in Language::ALL {
+            let words = Words { catalogue: &catalogue, language: *language };
+            for ticket in [markdown(&verdict, &words), html(&verdict, &words)] {
+                assert!(!ticket.contains(['\u{a0}', '\u{202e}', '\u{1b}']), "{name}: {ticket}");
+                assert!(!ticket.contains("  "), "{name}: {ticket}");
+                assert!(ticket.contains(verdict.findings[0].cause.id()), "{name}: {ticket}");
+            }
+        }
     }
 }

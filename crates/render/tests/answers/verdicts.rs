@@ -6,6 +6,7 @@ use gpuwhy_model::action::{Action, Fix, FixClass, SubjectKind, Target};
 use gpuwhy_model::cause::Cause;
 use gpuwhy_model::command_line::CommandLine;
 use gpuwhy_model::evidence::{Evidence, EvidenceSource};
+use gpuwhy_model::input::TextRead;
 use gpuwhy_model::limits::LimitChange;
 use gpuwhy_model::process::Pid;
 use gpuwhy_model::reading::{Absence, Access, Failure};
@@ -71,6 +72,7 @@ fn verdict(findings: Vec<Finding>, states: &[CardState]) -> Verdict {
         ask_next: None,
         limits_changed: Vec::new(),
         notes: Vec::new(),
+        inputs: Vec::new(),
     }
 }
 
@@ -401,5 +403,10 @@ fn text_input() -> Verdict {
         blind_spot(Signal::ProcessState, Absence::Failed(Failure::NotInSource), &[Cause::StarvedByStorage]),
         blind_spot(Signal::KernelLog, Absence::Failed(Failure::NotInSource), &[Cause::GpuLost]),
     ];
+    let mut paste = TextRead { name: "paste.txt".to_owned(), ..TextRead::default() };
+    paste.add_output("nvidia-smi", 3, 41);
+    paste.add_output("ps", 44, 60);
+    paste.not_understood.add(1, 2);
+    verdict.inputs = vec![paste, TextRead { name: "notes.md".to_owned(), ..TextRead::default() }];
     verdict
 }

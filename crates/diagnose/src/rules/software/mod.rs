@@ -1,5 +1,6 @@
 //! The driver and its library.
 
+pub(crate) mod arch_unsupported;
 pub(crate) mod compute_mode_exclusive;
 pub(crate) mod driver_hung;
 pub(crate) mod driver_library_mismatch;

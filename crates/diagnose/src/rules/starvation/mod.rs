@@ -5,6 +5,7 @@ pub(crate) mod checkpoint_pause;
 pub(crate) mod host_memory_pressure;
 pub(crate) mod partly_busy;
 pub(crate) mod shm_too_small;
+mod spinning;
 pub(crate) mod starved_by_cpu;
 pub(crate) mod starved_by_host_code;
 pub(crate) mod starved_by_network_input;

@@ -14,10 +14,18 @@ use crate::draft::Draft;
 use crate::evidence::{busy, normal, power, zeros};
 use crate::facts::cards::{Holder, holders, whole_cards};
 use crate::facts::culprit;
+use crate::facts::effort::{as_read, power_for_work};
 use crate::facts::names;
 use crate::facts::team::main_thread_ran;
+use crate::facts::traffic::Copies;
 use crate::facts::waiting::{Places, Waiting};
 use crate::findings::Findings;
+
+/// Memory that grows by so much in a window, in so many steps, is being filled; what is only taken comes in one step.
+const FILLED_BYTES: u64 = 256 << 20;
+const FILLING_STEPS: usize = 3;
+/// Less of what copies over the link can reach is the usual input of a program, however little time is left for it.
+const COPIES_SHARE_MIN: f64 = 0.3;
 
 /// A card with somebody at work, as a rule one that does not fill it.
 pub(crate) struct PartlyBusyCard<'scene> {
@@ -27,11 +35,16 @@ pub(crate) struct PartlyBusyCard<'scene> {
     pub(crate) busy: Option<&'scene Trend<Percent>>,
     /// Whether the holders worked on the card in the window or shortly before, where that is known.
     pub(crate) is_in_progress: Option<bool>,
+    /// Share of the time that it loses, by what it draws, where its kernels only wait for other members of its job.
+    pub(crate) spins: Option<f64>,
 }
 
 impl PartlyBusyCard<'_> {
     /// Returns the share of the window in which the card did not work.
     pub(crate) fn waits(&self) -> f64 {
+        if let Some(lost) = self.spins {
+            return lost;
+        }
         self.busy.map_or(0.0, |busy| (1.0 - busy.mean.0 / 100.0).max(0.0))
     }
 
@@ -40,6 +53,19 @@ impl PartlyBusyCard<'_> {
     pub(crate) fn share_of_rest(&self, ran: f64) -> f64 {
         let waits = self.waits();
         if waits <= 0.0 { 0.0 } else { ((ran - (1.0 - waits)).max(0.0) / waits).min(1.0) }
+    }
+
+    /// Returns for which share of the card's rest its link to the host was full, where the program waits for that: copies
+    /// and kernels of one program mostly take turns, and the utilization counts no copies.
+    pub(super) fn copies_in_rest(&self, copies: &Copies, limits: &Limits) -> f64 {
+        let ran = self.processes().filter_map(main_thread_ran).fold(0.0, f64::max);
+        // The program's own thread makes copies, or waits for their end in a loop.
+        let takes_part = self.share_of_rest(ran) >= limits.loader_idle_share_max;
+        let waits = self.waits();
+        if waits <= 0.0 || copies.share < COPIES_SHARE_MIN || !takes_part {
+            return 0.0;
+        }
+        (copies.share / waits).min(1.0)
     }
 
     /// Returns the processes of the holders, as far as they can be seen.
@@ -54,6 +80,11 @@ impl PartlyBusyCard<'_> {
             draft.only_possible();
         }
         match self.busy {
+            Some(trend) if self.spins.is_some() => {
+                // That kernels are there says nothing: they wait. What they wait for may be something else, too.
+                draft.silent(4.0);
+                draft.rest_on(trend);
+            }
             Some(trend) => {
                 draft.agree(
                     1.5,
@@ -74,8 +105,12 @@ impl PartlyBusyCard<'_> {
             }
         }
         if let Some(ratio) = self.card.power_ratio().into_known() {
-            if ratio < limits.false_busy_power_share_max {
-                let usual = normal(Comparison::AtLeast, limits.false_busy_power_share_max * 100.0);
+            let is_little = power_for_work(self.card)
+                .known()
+                .is_some_and(|share| *share < limits.false_busy_power_share_max);
+            if is_little {
+                let least = as_read(self.card, limits.false_busy_power_share_max);
+                let usual = normal(Comparison::AtLeast, least * 100.0);
                 draft.agree(0.5, power(scene, self.card, ratio, usual));
             } else {
                 draft.silent(0.5);
@@ -133,7 +168,7 @@ pub(super) fn cards_at_work<'scene>(
             continue;
         }
         let is_in_progress = is_in_progress(card, &holders, limits);
-        at_work_on.push(PartlyBusyCard { card, holders, busy, is_in_progress });
+        at_work_on.push(PartlyBusyCard { card, holders, busy, is_in_progress, spins: None });
     }
     at_work_on
 }
@@ -170,6 +205,17 @@ pub(super) fn is_hot(holder: &Holder<'_>, limits: &Limits) -> bool {
         })
 }
 
+/// Returns whether what a process holds has grown in the window: a model that is read into the card is work in progress,
+/// and copies are no kernels.
+fn is_filled(client: &Client) -> bool {
+    let Some(held) = client.memory_trend.known() else {
+        return false;
+    };
+    let points: Vec<f64> = held.outline.points().map(|(_, bytes)| bytes).collect();
+    let steps = points.windows(2).filter(|pair| pair[1] > pair[0]).count();
+    held.last.0.saturating_sub(held.min.0) >= FILLED_BYTES && steps >= FILLING_STEPS
+}
+
 /// Returns whether the holders worked on a card in the window or shortly before; none when nothing tells.
 fn is_in_progress(card: &Card, holders: &[Holder<'_>], limits: &Limits) -> Option<bool> {
     let shows_work = |work: &Trend<Percent>| work.max.0 > limits.idle_percent_max;
@@ -179,7 +225,7 @@ fn is_in_progress(card: &Card, holders: &[Holder<'_>], limits: &Limits) -> Optio
     let worked = |client: &Client| {
         client.sm.known().is_some_and(shows_work) || client.seen_working && is_recent(&client.idle_for)
     };
-    if holders.iter().any(|holder| worked(holder.client)) {
+    if holders.iter().any(|holder| worked(holder.client) || is_filled(holder.client)) {
         return Some(true);
     }
     let all_are_known = holders.iter().all(|holder| holder.client.sm.is_known());

@@ -7,6 +7,7 @@ use gpuwhy_model::signal::{Reader, Signal};
 use gpuwhy_model::units::{Percent, Unit};
 
 use super::partly_busy::{PartlyBusyCard, is_hot, partly_busy_cards};
+use super::spinning::spinning_cards;
 use crate::draft::Draft;
 use crate::evidence::{once, over};
 use crate::facts::cards::{Holder, why_not_in_proc};
@@ -14,6 +15,9 @@ use crate::facts::kin::Kin;
 use crate::facts::team::{LoaderKind, Team, main_thread_ran};
 use crate::findings::Findings;
 use crate::shared_text;
+
+/// Loaders that do something for so much of the time never wait for their queues: their members of a job wait for them.
+const FULLY_OCCUPIED: f64 = 0.8;
 
 /// A card that may wait for data.
 pub(super) struct WaitingCard<'scene> {
@@ -32,6 +36,9 @@ impl WaitingCard<'_> {
     ///
     /// A main thread that loads by itself cannot load while the card works, so its idle time proves nothing.
     pub(super) fn is_the_slow_part(&self, occupied: f64, limits: &Limits) -> bool {
+        if self.work.spins.is_some() {
+            return occupied >= FULLY_OCCUPIED;
+        }
         match (self.team.kind, self.work.busy) {
             (LoaderKind::MainThread, Some(_)) => occupied >= self.work.waits() * limits.loader_idle_share_max,
             _ => 1.0 - occupied.min(1.0) <= limits.loader_idle_share_max,
@@ -112,7 +119,9 @@ fn waiting_cards<'scene>(
 ) -> Vec<WaitingCard<'scene>> {
     let kin = Kin::of(scene);
     let mut waiting = Vec::new();
-    for mut work in partly_busy_cards(scene, limits, findings) {
+    let mut works = partly_busy_cards(scene, limits, findings);
+    works.extend(spinning_cards(scene, limits, findings));
+    for mut work in works {
         let waiting_holders: Vec<Holder<'_>> =
             work.holders.iter().copied().filter(|holder| !is_hot(holder, limits)).collect();
         if waiting_holders.is_empty() {
@@ -128,6 +137,11 @@ fn waiting_cards<'scene>(
             }
             continue;
         };
+        // A card that only looks busy needs better proof: loaders that are known as such.
+        let are_loaders = team.kind == LoaderKind::Processes && team.is_known_to_load;
+        if work.spins.is_some() && !are_loaders {
+            continue;
+        }
         let storage = team.mean(|loader| loader.waiting.storage);
         let processor = team.mean(|loader| loader.waiting.processor);
         let network = team.mean(|loader| loader.waiting.network);

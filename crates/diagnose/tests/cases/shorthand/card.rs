@@ -16,6 +16,7 @@ use super::process::ProcessFile;
 use super::values::{gibibytes, memory_trend, trend};
 use super::{LOOKS, SceneFile};
 
+/// Power limit of a card that names none, in watts.
 const POWER_LIMIT: f64 = 400.0;
 
 #[derive(Deserialize)]
@@ -27,14 +28,20 @@ pub(super) struct CardFile {
     /// How far the driver's buffer reaches back, in seconds; the window without it.
     pub(super) span: Option<f64>,
     pub(super) zeros: f64,
+    /// As a share of the limit.
     pub(super) power: f64,
+    /// Power limit in watts.
+    pub(super) limit: f64,
     pub(super) power_is_unsupported: bool,
     pub(super) memory_busy: f64,
     pub(super) total: f64,
     pub(super) used: Option<f64>,
     pub(super) idle: Option<f64>,
     pub(super) seen_working: bool,
+    /// With which code the card gives no handle.
     pub(super) error: Option<u32>,
+    /// With which code it answers every question, though it gives a handle.
+    pub(super) refuses: Option<u32>,
     pub(super) heat: f64,
     pub(super) power_cap: f64,
     pub(super) reasons: u64,
@@ -72,6 +79,7 @@ impl Default for CardFile {
             span: None,
             zeros: 0.0,
             power: 0.15,
+            limit: POWER_LIMIT,
             power_is_unsupported: false,
             memory_busy: 0.0,
             total: 80.0,
@@ -79,6 +87,7 @@ impl Default for CardFile {
             idle: None,
             seen_working: false,
             error: None,
+            refuses: None,
             heat: 0.0,
             power_cap: 0.0,
             reasons: 0,
@@ -104,10 +113,21 @@ impl Default for CardFile {
     }
 }
 
+/// Lets every question about a card fail.
+fn refuse(card: &mut Card, code: u32) {
+    let failure = |call: &str| Failure::Nvml { call: call.to_owned(), code };
+    card.memory = Reading::Failed(failure("nvmlDeviceGetMemoryInfo_v2"));
+    card.busy = Reading::Failed(failure("nvmlDeviceGetUtilizationRates"));
+    card.power = Reading::Failed(failure("nvmlDeviceGetPowerUsage"));
+    card.clients = Reading::Failed(failure("nvmlDeviceGetComputeRunningProcesses_v3"));
+    card.unexplained = Reading::Failed(failure("nvmlDeviceGetMemoryInfo_v2"));
+    card.idle_for = Reading::default();
+}
+
 impl SceneFile {
     pub(super) fn card(&self, index: u32, file: &CardFile, processes: &BTreeMap<u32, ProcessFile>) -> Card {
-        let on_card = || processes.iter().filter(|(_, process)| process.gpu.contains(&index));
-        let held: f64 = on_card().map(|(_, process)| process.vram).sum();
+        let on_card = || processes.iter().filter(|(_, process)| process.has_context_on(index));
+        let held: f64 = on_card().map(|(_, process)| process.held_on(index)).sum();
         let (total, used) = (gibibytes(file.total), gibibytes(file.used.unwrap_or(held)));
         let address = file.address.clone().unwrap_or_else(|| format!("0000:{:02x}:00.0", 0x10 + index));
         if let Some(code) = file.error {
@@ -168,10 +188,10 @@ impl SceneFile {
             power: if file.power_is_unsupported {
                 Reading::Unsupported
             } else {
-                Reading::Known(trend(file.power * POWER_LIMIT, 0.0, LOOKS, self.window, Watts))
+                Reading::Known(trend(file.power * file.limit, 0.0, LOOKS, self.window, Watts))
             },
             power_limits: PowerLimits {
-                enforced: Reading::Known(Watts(POWER_LIMIT)),
+                enforced: Reading::Known(Watts(file.limit)),
                 ..PowerLimits::default()
             },
             clock_reasons: Reading::Known(ClockReasons(file.reasons)),
@@ -203,12 +223,16 @@ impl SceneFile {
         file.state.fill(&mut card, self.window);
         file.health.fill(&mut card);
         file.link.fill(&mut card);
+        if let Some(code) = file.refuses {
+            refuse(&mut card, code);
+        }
         card
     }
 
     fn client(&self, card: u32, pid: u32, file: &ProcessFile, card_past_s: f64) -> Client {
         let is_text = self.source == SourceKind::Text;
-        let sm = if file.works_on.is_none_or(|only| only == card) { file.sm } else { 0.0 };
+        let is_at_work = file.gpu.contains(&card) && file.works_on.is_none_or(|only| only == card);
+        let sm = if is_at_work { file.sm } else { 0.0 };
         let worked = sm > 0.0;
         Client {
             pid: Pid(pid),
@@ -217,7 +241,7 @@ impl SceneFile {
                 (false, true) => ClientKind::Mps,
                 (false, false) => ClientKind::Compute,
             },
-            memory: Reading::Known(gibibytes(file.vram)),
+            memory: Reading::Known(gibibytes(file.held_on(card))),
             memory_trend: memory_trend(&file.grows, self.window),
             name: Reading::Known(file.name.clone()),
             sm: if is_text {

@@ -1,6 +1,7 @@
 //! A scene in few words. What a case does not mention is healthy and was seen; `unseen` takes sights away.
 
 mod card;
+mod cluster;
 mod health;
 mod host;
 mod parts;
@@ -13,13 +14,18 @@ use std::error::Error;
 use gpuwhy_model::process::Pid;
 use gpuwhy_model::reading::{Access, Failure, Reading};
 use gpuwhy_model::sample::{
-    DeviceHolder, KernelFact, KernelLine, MountPoint, PciDevice, Service, StuckCall, Viewer, XidEvent,
+    CardPair, CardPath, ClientKind, DeviceHolder, KernelFact, KernelLine, MountPoint, PciDevice, Service,
+    StuckCall, Viewer, XidEvent,
 };
-use gpuwhy_model::scene::{Provenance, Scene, SourceKind, Window};
+use gpuwhy_model::scene::{
+    Cgroup, Client, Container, JoinedPair, LogLine, Profile, Provenance, Scene, Serving, SourceKind, Stack,
+    Trace, UnplacedClient, Window,
+};
 use gpuwhy_model::units::Share;
 use serde::Deserialize;
 
 use card::CardFile;
+use cluster::{JobFile, LimitFile, NodeFile, QueueFile};
 use host::HostFile;
 use parts::{NetworkFile, interface};
 use process::{CgroupFile, LoaderFile, ProcessFile, cgroup, workloads};
@@ -42,6 +48,10 @@ pub(crate) struct SceneFile {
     loaders: BTreeMap<u32, LoaderFile>,
     cgroup: BTreeMap<String, CgroupFile>,
     machine: MachineFile,
+    /// Pids of processes of which the card is not said.
+    unplaced: Vec<u32>,
+    /// What a test moved between two cards, by their numbers: `0-1`.
+    pair: BTreeMap<String, PairFile>,
     log: Reading<Vec<LineFile>>,
     stuck: Vec<StuckCall>,
     /// Who has which device files open; not looked for without it.
@@ -54,6 +64,28 @@ pub(crate) struct SceneFile {
     host: HostFile,
     /// Network links with hardware behind them, by name.
     network: BTreeMap<String, NetworkFile>,
+    /// What programs said.
+    program: Vec<LogLine>,
+    /// Containers, as the scene has them.
+    containers: Vec<Container>,
+    /// Which devices control groups may use, by their paths.
+    device_rules: BTreeMap<String, Vec<String>>,
+    /// Jobs of a scheduler by id; one that begins with `-` has none.
+    job: BTreeMap<String, JobFile>,
+    /// Nodes of its cluster by name; one that begins with `-` has none.
+    node: BTreeMap<String, NodeFile>,
+    /// Its queues by name.
+    queue: BTreeMap<String, QueueFile>,
+    /// Limits of what jobs may use.
+    limit: Vec<LimitFile>,
+    /// Model servers, as the scene has them.
+    serving: Vec<Serving>,
+    /// Where threads stood.
+    stacks: Vec<Stack>,
+    /// Where the time of programs went.
+    profiles: Vec<Profile>,
+    /// What traces show.
+    traces: Vec<Trace>,
 }
 
 impl Default for SceneFile {
@@ -67,6 +99,8 @@ impl Default for SceneFile {
             loaders: BTreeMap::new(),
             cgroup: BTreeMap::new(),
             machine: MachineFile::default(),
+            unplaced: Vec::new(),
+            pair: BTreeMap::new(),
             log: Reading::Known(Vec::new()),
             stuck: Vec::new(),
             device_holders: None,
@@ -77,8 +111,29 @@ impl Default for SceneFile {
             cpus: 16,
             host: HostFile::default(),
             network: BTreeMap::new(),
+            program: Vec::new(),
+            containers: Vec::new(),
+            device_rules: BTreeMap::new(),
+            job: BTreeMap::new(),
+            node: BTreeMap::new(),
+            queue: BTreeMap::new(),
+            limit: Vec::new(),
+            serving: Vec::new(),
+            stacks: Vec::new(),
+            profiles: Vec::new(),
+            traces: Vec::new(),
         }
     }
+}
+
+/// Two cards.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PairFile {
+    #[serde(default)]
+    path: Option<CardPath>,
+    /// In GB a second.
+    rate: f64,
 }
 
 /// A line of the kernel log, with what it says.
@@ -125,6 +180,8 @@ struct MachineFile {
     persistence: Option<bool>,
     other_pid_namespace: bool,
     hides_processes: bool,
+    /// A text says nothing of container, promise, device files and module unless the case does.
+    text_shows_little: bool,
     /// Highest CUDA version of the driver.
     cuda: Option<String>,
     library_version: Option<String>,
@@ -157,6 +214,21 @@ impl SceneFile {
             provenance: Provenance { source: self.source, inputs: Vec::new() },
             ..Scene::default()
         };
+        scene.program.clone_from(&self.program);
+        scene.serving.clone_from(&self.serving);
+        scene.stacks.clone_from(&self.stacks);
+        scene.profiles.clone_from(&self.profiles);
+        scene.traces.clone_from(&self.traces);
+        self.fill_pairs(&mut scene)?;
+        scene.unplaced_clients = self
+            .unplaced
+            .iter()
+            .map(|pid| UnplacedClient {
+                card_uuid: None,
+                card_address: None,
+                client: Client::of(Pid(*pid), ClientKind::Compute),
+            })
+            .collect();
         self.fill_machine(&mut scene);
         scene.cards = self.card.iter().map(|(index, card)| self.card(*index, card, &processes)).collect();
         let is_seen = |file: &ProcessFile| !file.unseen.iter().any(|what| what == "process");
@@ -167,6 +239,17 @@ impl SceneFile {
             .map(|(pid, file)| self.process(*pid, file, samples))
             .collect();
         scene.cgroups = self.cgroup.iter().map(|(path, file)| cgroup(path, file)).collect();
+        scene.cgroups.extend(self.device_rules.iter().map(|(path, rules)| Cgroup {
+            path: path.clone(),
+            device_rules: Reading::Known(rules.clone()),
+            ..Cgroup::default()
+        }));
+        scene.machine.containers.clone_from(&self.containers);
+        scene.jobs = self.job.iter().map(|(id, file)| cluster::job(id, file)).collect();
+        scene.cluster = self.node.iter().map(|(name, file)| cluster::node(name, file)).collect();
+        scene.queues = self.queue.iter().map(|(name, file)| cluster::queue(name, file)).collect();
+        let of_queues = self.queue.iter().filter_map(|(name, file)| cluster::limit_of_queue(name, file));
+        scene.quotas = self.limit.iter().map(cluster::quota).chain(of_queues).collect();
         if self.source == SourceKind::Text {
             scene.processes = Vec::new();
             scene.workloads = Vec::new();
@@ -189,6 +272,7 @@ impl SceneFile {
                     level: Reading::Known(3),
                     text: line.text.clone(),
                     fact: line.fact.clone(),
+                    ..KernelLine::default()
                 })
                 .collect()
         });
@@ -244,6 +328,26 @@ impl SceneFile {
             }
         }
         Ok(all)
+    }
+
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "figures of a case")]
+    fn fill_pairs(&self, scene: &mut Scene) -> Result<()> {
+        let mut paths = Vec::new();
+        let mut joined = Vec::new();
+        for (name, file) in &self.pair {
+            let (one, other) = name.split_once('-').ok_or("a pair is called `0-1`")?;
+            let (one, other) = (one.parse()?, other.parse()?);
+            let bytes_per_s = Some((file.rate * 1e9) as u64);
+            joined.push(JoinedPair { one, other, bytes_per_s, ..JoinedPair::default() });
+            paths.extend(file.path.map(|path| CardPair { one, other, path, peer_to_peer: None }));
+        }
+        if !joined.is_empty() {
+            scene.machine.joined_pairs = Reading::Known(joined);
+        }
+        if !paths.is_empty() {
+            scene.machine.card_pairs = Reading::Known(paths);
+        }
+        Ok(())
     }
 
     fn fill_machine(&self, scene: &mut Scene) {
@@ -312,6 +416,12 @@ impl SceneFile {
             driver.module = Reading::Denied(Access::Root);
         }
         driver.xid_events = Reading::Known(file.xid_events.clone());
+        if file.text_shows_little {
+            driver.module = file.module.clone().into();
+            machine.container = file.container.clone().into();
+            machine.promised_cards = file.promised.clone().into();
+            machine.device_files = Reading::default();
+        }
         driver.stuck_calls.clone_from(&self.stuck);
     }
 }

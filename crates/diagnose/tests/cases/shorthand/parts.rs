@@ -107,7 +107,8 @@ pub(super) fn clocks(megahertz: f64) -> Clocks {
 pub(super) fn interface(name: &str, file: &NetworkFile) -> Interface {
     Interface {
         name: name.to_owned(),
-        kind: InterfaceKind::Infiniband,
+        // Ports of adapters have a number: `mlx5_0/1`.
+        kind: if name.contains('/') { InterfaceKind::Infiniband } else { InterfaceKind::Network },
         received: Reading::Known(BytesPerSecond(file.rate * 1e9)),
         sent: Reading::Known(BytesPerSecond(file.rate * 1e9)),
         link: Reading::Known(BytesPerSecond(file.carries * 1e9)),

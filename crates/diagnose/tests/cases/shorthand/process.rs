@@ -26,6 +26,8 @@ pub(super) struct ProcessFile {
     /// Cards on which it has a context.
     pub(super) gpu: Vec<u32>,
     pub(super) vram: f64,
+    /// Cards on which it has a context beside, with the GiB that it takes.
+    pub(super) beside: BTreeMap<u32, f64>,
     pub(super) graphics: bool,
     /// Works through an MPS server.
     pub(super) mps: bool,
@@ -78,6 +80,7 @@ impl Default for ProcessFile {
             state: None,
             gpu: Vec::new(),
             vram: 0.0,
+            beside: BTreeMap::new(),
             graphics: false,
             mps: false,
             sm: 0.0,
@@ -108,6 +111,18 @@ impl Default for ProcessFile {
             grows: Vec::new(),
             unseen: Vec::new(),
         }
+    }
+}
+
+impl ProcessFile {
+    /// Returns whether it has a context on a card, of whatever size.
+    pub(super) fn has_context_on(&self, card: u32) -> bool {
+        self.gpu.contains(&card) || self.beside.contains_key(&card)
+    }
+
+    /// Returns how many GiB of a card it holds.
+    pub(super) fn held_on(&self, card: u32) -> f64 {
+        self.beside.get(&card).copied().unwrap_or(self.vram)
     }
 }
 
@@ -279,7 +294,7 @@ pub(super) fn workloads(processes: &BTreeMap<u32, ProcessFile>) -> Vec<Workload>
         let workload =
             found.entry(root).or_insert_with(|| Workload { root: Pid(root), ..Workload::default() });
         workload.gpu_processes.push(Pid(*pid));
-        workload.cards.extend(&file.gpu);
+        workload.cards.extend(file.gpu.iter().chain(file.beside.keys()));
     }
     for workload in found.values_mut() {
         let members = processes.keys().filter(|pid| Pid(root_of(**pid)) == workload.root);

@@ -8,7 +8,7 @@ use std::process::{Child, Command};
 use std::sync::Arc;
 
 use super::WorkError;
-use super::actor::{Actor, Role, call_main_thread, die_with_parent, end_with_keeper, start_idle_threads};
+use super::actor::{Actor, Role, call_main_thread, die_with_parent, end_with_keeper, start_backward_threads};
 use super::loader::Loader;
 use super::specification::Train;
 use super::truth::Part;
@@ -79,6 +79,6 @@ pub(super) fn rank(actor: &Actor, train: &Train, rank: usize) -> Result<(), Work
     }
     client.allocate(actor.bytes(card, train.memory_share)?)?;
     account.change(|figures| figures.bytes_held = client.held());
-    start_idle_threads(train.threads)?;
+    start_backward_threads(train.threads)?;
     step::repeat(actor, train, rank, &account, &Arc::new(client), loaders)
 }

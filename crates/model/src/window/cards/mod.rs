@@ -195,6 +195,8 @@ fn over_window(looks: &[Look<'_>], span: Span, library: Option<&Absence>) -> Opt
         display_active: newest(looks, |card| &card.display_active),
         compute_capability: newest(looks, |card| &card.compute_capability),
         clients,
+        // Only exporters tell.
+        given_to: Reading::default(),
     })
 }
 
@@ -318,7 +320,7 @@ fn reason_share(looks: &[Look<'_>], pick: fn(&CardSample) -> &Reading<u64>) -> R
 }
 
 /// Returns the bytes that all listed clients hold together; unknown when one of them is.
-fn explained_bytes(clients: &Reading<Vec<Client>>) -> Reading<Bytes> {
+pub(super) fn explained_bytes(clients: &Reading<Vec<Client>>) -> Reading<Bytes> {
     clients.as_ref().and_then(|clients| {
         let mut sum = 0_u64;
         for client in clients {

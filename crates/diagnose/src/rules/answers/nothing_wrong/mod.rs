@@ -1,12 +1,14 @@
 //! `nothing-wrong`: every card is free, or works and shows nothing amiss, and enough was seen to say so.
 
-use gpuwhy_model::action::Action;
+mod served;
+
+use gpuwhy_model::action::{Action, SubjectKind};
 use gpuwhy_model::cause::Cause;
 use gpuwhy_model::evidence::Comparison;
 use gpuwhy_model::limits::Limits;
 use gpuwhy_model::reading::Absence;
 use gpuwhy_model::sample::ClientKind;
-use gpuwhy_model::scene::{Card, Scene};
+use gpuwhy_model::scene::{Card, Process, Scene, Standing};
 use gpuwhy_model::signal::{Reader, Signal};
 use gpuwhy_model::units::Unit;
 use gpuwhy_model::verdict::Severity;
@@ -14,6 +16,7 @@ use gpuwhy_model::verdict::Severity;
 use crate::draft::Draft;
 use crate::evidence::{busy, normal, once, reader};
 use crate::facts::cards::{Activity, Holder, activity, holders, is_free, whole_cards, why_not_in_proc};
+use crate::facts::effort::power_for_work;
 use crate::facts::idle::{IdleSource, idle};
 use crate::facts::kernel_log;
 use crate::facts::kin::Kin;
@@ -38,6 +41,10 @@ pub(crate) static RULE: Rule = Rule {
             Signal::VramByProcess,
             Signal::ProcessState,
             Signal::KernelLog,
+            Signal::ServerQueue,
+            Signal::ServerCache,
+            Signal::Profile,
+            Signal::Stacks,
         ],
     },
     check,
@@ -45,6 +52,9 @@ pub(crate) static RULE: Rule = Rule {
 
 /// A driver and a display keep up to this much for themselves, which no list names.
 const HIDDEN_BYTES_MIN: u64 = 400 << 20;
+
+/// PyTorch names the threads so that it starts at the first backward pass.
+const BACKWARD_THREADS: &str = "pt_autograd";
 
 /// What a card without a finding does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,6 +68,7 @@ enum Healthy {
 }
 
 fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
+    served::check(scene, limits, findings);
     let kin = Kin::of(scene);
     let mut healthy: Vec<(&Card, Healthy)> = Vec::new();
     for card in whole_cards(scene) {
@@ -73,11 +84,19 @@ fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
             findings.blind(Signal::ProcessState, why_not_in_proc(scene));
         }
     }
-    let is_everything = findings.undecided.is_empty() && findings.answers().next().is_none();
+    let is_everything = findings.undecided.is_empty()
+        && findings.answers().next().is_none()
+        && !a_program_failed(scene, findings);
     if healthy.is_empty() || !is_everything {
         return;
     }
     findings.report(judge(scene, &healthy, limits));
+}
+
+/// Returns whether a program ended by an error, or what it said may be one.
+fn a_program_failed(scene: &Scene, findings: &Findings) -> bool {
+    scene.program.iter().any(|line| line.standing == Some(Standing::Final))
+        || findings.candidates().any(|draft| draft.finding.subject.kind == SubjectKind::Program)
 }
 
 /// Returns what a card does, if nothing about it is open.
@@ -130,9 +149,13 @@ fn working_state<'scene>(
     holders: &[Holder<'scene>],
     limits: &Limits,
 ) -> Option<Healthy> {
-    let ratio = card.power_ratio().into_known();
+    let ratio = power_for_work(card).into_known();
     let is_busy = card.busy.known().is_some_and(|busy| busy.mean.0 >= limits.busy_percent_min);
     if is_busy {
+        let least = limits.half_multiprocessors_percent_min;
+        if card.activity.sm_active.known().is_some_and(|active| active.mean.0 < least) {
+            return None;
+        }
         // Busy at little power may be waiting inside a kernel.
         return ratio.filter(|ratio| *ratio >= limits.false_busy_power_share_max).map(|_| Healthy::Works);
     }
@@ -145,6 +168,10 @@ fn working_state<'scene>(
         return None;
     }
     let team = Team::of(kin, holders)?;
+    if team.computing.iter().any(|process| trains(process)) {
+        // Nobody trains now and then: something keeps its card from being busy.
+        return None;
+    }
     // With loaders there is more to ask: what does the card wait for, if not for them?
     let is_simple = team.kind == LoaderKind::MainThread && team.looks() > 0 && !team.has_own_background;
     let is_calm = team.mean(|loader| loader.waiting.occupied()) < limits.loader_idle_share_max;
@@ -154,6 +181,11 @@ fn working_state<'scene>(
         .iter()
         .any(|process| process.cores.known().is_some_and(|cores| cores.0 >= limits.loader_cores_full));
     (is_simple && is_calm && !is_hot).then_some(Healthy::LightlyUsed)
+}
+
+/// Returns whether a process goes back over what it computed, which only training does.
+fn trains(process: &Process) -> bool {
+    process.threads.known().into_iter().flatten().any(|thread| thread.name.starts_with(BACKWARD_THREADS))
 }
 
 fn judge(scene: &Scene, healthy: &[(&Card, Healthy)], limits: &Limits) -> Draft {

@@ -5,7 +5,7 @@ use gpuwhy_model::cause::Cause;
 use gpuwhy_model::limits::Limits;
 use gpuwhy_model::reading::Reading;
 use gpuwhy_model::sample::PciDevice;
-use gpuwhy_model::scene::{Card, Scene};
+use gpuwhy_model::scene::{Card, LogLine, Scene, SourceKind};
 use gpuwhy_model::signal::{Reader, Signal};
 use gpuwhy_model::text::Text;
 use gpuwhy_model::units::Unit;
@@ -13,6 +13,7 @@ use gpuwhy_model::verdict::Severity;
 
 use crate::draft::Draft;
 use crate::evidence::{once, over, reader};
+use crate::facts::program::says;
 use crate::findings::Findings;
 use crate::rule::{Needs, Rule, Span};
 
@@ -26,7 +27,13 @@ pub(crate) static RULE: Rule = Rule {
     needs: Needs {
         span: Span::NONE,
         samples: 1,
-        signals: &[Signal::PciCards, Signal::DriverLibrary, Signal::GpuBusy, Signal::VramUsed],
+        signals: &[
+            Signal::PciCards,
+            Signal::DriverLibrary,
+            Signal::GpuBusy,
+            Signal::VramUsed,
+            Signal::ProgramLog,
+        ],
     },
     check,
 };
@@ -34,11 +41,18 @@ pub(crate) static RULE: Rule = Rule {
 /// The PCI class of accelerators that are no display.
 const ACCELERATOR_CLASS: u32 = 0x12;
 
+/// So many lines of programs are shown.
+const SAID_MAX: usize = 3;
+
 /// Why nothing can be said.
 enum Reason {
     NoGpu,
     OnlyOtherVendors,
     NoView,
+    /// Programs said something, and it does not decide.
+    Program,
+    /// A text says something of a machine, but nothing of its cards.
+    Text,
     Signals,
 }
 
@@ -48,6 +62,8 @@ impl Reason {
             Self::NoGpu => "no-gpu",
             Self::OnlyOtherVendors => "other-vendors",
             Self::NoView => "no-view",
+            Self::Program => "program",
+            Self::Text => "text",
             Self::Signals => "signals",
         }
     }
@@ -57,6 +73,8 @@ impl Reason {
             Self::NoGpu => text::summary_no_gpu(),
             Self::OnlyOtherVendors => text::summary_other_vendors(),
             Self::NoView => text::summary_no_view(),
+            Self::Program => text::summary_program(),
+            Self::Text => text::summary_text(),
             Self::Signals if scene.window.span_s <= 0.0 => text::summary_one_look(cards(findings)),
             Self::Signals => text::summary_signals(cards(findings)),
         }
@@ -71,7 +89,7 @@ fn check(scene: &Scene, _: &Limits, findings: &mut Findings) {
     if findings.answers().next().is_some() {
         return;
     }
-    let reason = reason(scene);
+    let reason = reason(scene, findings);
     let mut draft =
         Draft::about_machine(&RULE, scene, reason.summary(scene, findings)).severity(Severity::Note);
     draft.finding.cards = findings.undecided.iter().copied().collect();
@@ -80,13 +98,18 @@ fn check(scene: &Scene, _: &Limits, findings: &mut Findings) {
         let number = devices.iter().filter(|device| is_gpu(device)).count();
         draft.mention(once(Signal::PciCards, number, Unit::Count, Reader::SysPci, text::on_the_bus(number)));
     }
+    if matches!(reason, Reason::Program) {
+        for line in said(scene).take(SAID_MAX) {
+            draft.mention(says(line));
+        }
+    }
     for card in findings.undecided.iter().filter_map(|index| scene.card(*index)) {
         mention_card(scene, card, &mut draft);
     }
     if matches!(reason, Reason::NoGpu) {
         draft.advise(Action::LookAgain, Vec::new(), text::fix_other_machine());
     }
-    if matches!(reason, Reason::NoView) {
+    if matches!(reason, Reason::NoView | Reason::Text) {
         name_what_is_missing(scene, findings);
     }
     findings.report(draft);
@@ -115,22 +138,32 @@ fn mention_card(scene: &Scene, card: &Card, draft: &mut Draft) {
     draft.mention(evidence);
 }
 
-fn reason(scene: &Scene) -> Reason {
+/// Returns what programs said that is understood.
+fn said(scene: &Scene) -> impl Iterator<Item = &LogLine> {
+    scene.program.iter().filter(|line| line.fact.is_some())
+}
+
+fn reason(scene: &Scene, findings: &Findings) -> Reason {
+    if findings.undecided.is_empty() && said(scene).next().is_some() {
+        return Reason::Program;
+    }
     if !scene.cards.is_empty() {
         return Reason::Signals;
     }
+    let is_text = scene.provenance.source == SourceKind::Text;
+    let no_view = if is_text { Reason::Text } else { Reason::NoView };
     let Some(devices) = scene.machine.pci_cards.known() else {
-        return Reason::NoView;
+        return no_view;
     };
     let gpus: Vec<&PciDevice> = devices.iter().filter(|device| is_gpu(device)).collect();
     let was_promised = scene.machine.container.is_known() && scene.machine.promised_cards.is_known();
     if gpus.is_empty() {
-        return if was_promised { Reason::NoView } else { Reason::NoGpu };
+        return if was_promised { no_view } else { Reason::NoGpu };
     }
     if gpus.iter().all(|device| device.vendor != PciDevice::NVIDIA) {
         return Reason::OnlyOtherVendors;
     }
-    Reason::NoView
+    no_view
 }
 
 /// Returns whether a device can compute: the display chip of a board's controller or of a virtual machine cannot.
@@ -140,11 +173,17 @@ fn is_gpu(device: &PciDevice) -> bool {
 }
 
 fn name_what_is_missing(scene: &Scene, findings: &mut Findings) {
-    if let Some(absence) = scene.machine.pci_cards.absence() {
+    let is_text = scene.provenance.source == SourceKind::Text;
+    // That a text does not speak of the whole machine is no surprise.
+    if let Some(absence) = scene.machine.pci_cards.absence()
+        && !(is_text && scene.machine.pci_cards.is_not_in_source())
+    {
         findings.blind(Signal::PciCards, absence);
     }
-    if let Reading::Denied(_) | Reading::Failed(_) = &scene.machine.driver.library
-        && let Some(absence) = scene.machine.driver.library.absence()
+    let library = &scene.machine.driver.library;
+    if let Reading::Denied(_) | Reading::Failed(_) = library
+        && let Some(absence) = library.absence()
+        && !(is_text && library.is_not_in_source())
     {
         findings.blind(Signal::DriverLibrary, absence);
     }

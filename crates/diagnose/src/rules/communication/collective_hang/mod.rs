@@ -1,5 +1,8 @@
 //! `collective-hang`: members of a job wait for each other, and nothing moves.
 
+mod said;
+mod stood;
+
 use gpuwhy_model::action::Action;
 use gpuwhy_model::cause::Cause;
 use gpuwhy_model::evidence::Comparison;
@@ -14,7 +17,7 @@ use crate::draft::Draft;
 use crate::evidence::{busy, flag, normal, once, over, power, with_normal};
 use crate::facts::cards::Holder;
 use crate::facts::culprit;
-use crate::facts::effort::still_for_s;
+use crate::facts::effort::{as_read, for_work, still_for_s};
 use crate::facts::exchange::{Way, has_no_nvlink, nvlink, pcie};
 use crate::facts::hot::own_threads;
 use crate::facts::idle::tree_cores;
@@ -43,6 +46,8 @@ pub(crate) static RULE: Rule = Rule {
             Signal::Peers,
             Signal::ProcessIo,
             Signal::ThreadCpu,
+            Signal::ProgramLog,
+            Signal::Stacks,
         ],
     },
     check,
@@ -63,6 +68,8 @@ struct Standstill<'scene> {
 }
 
 fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
+    said::check(scene, findings);
+    stood::check(scene, findings);
     for exchanging in exchanging(scene, limits) {
         let Some(standstill) = standstill(&exchanging, limits) else {
             continue;
@@ -99,8 +106,8 @@ fn spins(member: &Member<'_>, limits: &Limits) -> bool {
     let is_busy_now =
         member.card.busy.known().is_some_and(|busy| busy.last.0 >= limits.hang_busy_percent_min);
     let ratio = match (member.card.power.known(), member.card.power_limits.enforced.known()) {
-        (Some(power), Some(limit)) if limit.0 > 0.0 => power.last.0 / limit.0,
-        _ => member.effort.of_limit,
+        (Some(power), Some(limit)) if limit.0 > 0.0 => for_work(power.last, *limit),
+        _ => member.effort.for_work,
     };
     is_busy_now && ratio <= limits.hang_power_share_max
 }
@@ -150,7 +157,7 @@ fn report(scene: &Scene, standstill: &Standstill<'_>, limits: &Limits, findings:
     }
     // Power is seen only while one looks.
     draft.balance.rest_on(scene.window.samples, scene.window.span_s);
-    let usual = normal(Comparison::Greater, limits.hang_power_share_max * 100.0);
+    let usual = normal(Comparison::Greater, as_read(first.card, limits.hang_power_share_max) * 100.0);
     draft.agree(1.5, power(scene, first.card, first.effort.of_limit, usual));
     weigh_stillness(scene, standstill, limits, &mut draft);
     weigh_traffic(standstill, limits, &mut draft);

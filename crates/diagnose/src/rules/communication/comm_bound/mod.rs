@@ -1,10 +1,13 @@
 //! `comm-bound`: exchange between cards is slow, but moves.
 
+mod said;
+mod traced;
+
 use gpuwhy_model::action::Action;
 use gpuwhy_model::cause::Cause;
 use gpuwhy_model::evidence::Comparison;
 use gpuwhy_model::limits::Limits;
-use gpuwhy_model::reading::Absence;
+use gpuwhy_model::reading::{Absence, Access};
 use gpuwhy_model::sample::CardPath;
 use gpuwhy_model::scene::Scene;
 use gpuwhy_model::signal::{Reader, Signal};
@@ -15,8 +18,8 @@ use crate::draft::Draft;
 use crate::evidence::{busy, flag, normal, once, over, power, with_normal};
 use crate::facts::cards::Holder;
 use crate::facts::culprit;
-use crate::facts::effort::{is_kept_slow, lost_share};
-use crate::facts::exchange::{Way, WayKind, has_no_nvlink, network, nvlink, pcie};
+use crate::facts::effort::{as_read, is_kept_slow, lost_share};
+use crate::facts::exchange::{Way, WayKind, counts_remote_memory, has_no_nvlink, network, nvlink, pcie};
 use crate::facts::hot::own_threads;
 use crate::facts::members::{Exchanging, Member, exchanging};
 use crate::findings::Findings;
@@ -43,15 +46,22 @@ pub(crate) static RULE: Rule = Rule {
             Signal::Topology,
             Signal::ThreadCpu,
             Signal::GpuMemoryBusy,
+            Signal::ProgramLog,
+            Signal::Trace,
         ],
     },
     check,
 };
 
+/// A network link that carries less of what it could is quiet. The exchange may go past the kernel then, as remote memory
+/// access does, which the kernel's own interfaces do not count.
+const HIDDEN_SHARE_MAX: f64 = 0.01;
 /// How much moments of 20 ms tell, beside a counter of the whole window.
 const MOMENTS_STRENGTH: f64 = 0.7;
 
 fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
+    said::check(scene, findings);
+    traced::check(scene, limits, findings);
     for exchanging in exchanging(scene, limits) {
         let is_one_of_several = exchanging.members.len() > 1 || exchanging.job.spans_nodes() == Some(true);
         let all_may_wait = exchanging
@@ -112,7 +122,7 @@ fn judge(scene: &Scene, exchanging: &Exchanging<'_>, limits: &Limits, findings: 
     }
     // Power is seen only while one looks.
     draft.balance.rest_on(scene.window.samples, scene.window.span_s);
-    let usual = normal(Comparison::AtLeast, limits.exchange_power_share_max * 100.0);
+    let usual = normal(Comparison::AtLeast, as_read(first.card, limits.exchange_power_share_max) * 100.0);
     draft.agree(1.5, power(scene, first.card, first.effort.of_limit, usual));
     if exchanging.members.len() > 1 {
         let words = text::all_alike(exchanging.members.len());
@@ -154,9 +164,15 @@ fn ways(scene: &Scene, exchanging: &Exchanging<'_>) -> (Vec<Way>, Vec<(Signal, A
     }
     if exchanging.job.spans_nodes() != Some(false) {
         match (network(scene), scene.network.absence()) {
-            (Some(way), _) => ways.push(way),
+            (Some(way), _) => {
+                if way.share.is_none_or(|share| share < HIDDEN_SHARE_MAX) && !counts_remote_memory(scene) {
+                    unseen.push((Signal::Network, Absence::Unsupported));
+                }
+                ways.push(way);
+            }
             (None, Some(absence)) => unseen.push((Signal::Network, absence)),
-            (None, None) => {}
+            // Inside a container only the inner end of its own link shows: what the machine sends does not.
+            (None, None) => unseen.push((Signal::Network, Absence::Denied(Access::MountedSys))),
         }
     }
     (ways, unseen)

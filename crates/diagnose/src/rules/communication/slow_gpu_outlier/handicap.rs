@@ -74,15 +74,22 @@ impl Handicap {
 pub(super) fn handicaps(members: &[Member<'_>], limits: &Limits) -> Vec<Vec<Handicap>> {
     let mut all: Vec<Vec<Handicap>> = members.iter().map(|_| Vec::new()).collect();
     slowed(members, limits, &mut all);
+    let with_equal_limits = if have_equal_limits(members) { high_power(members, limits) } else { Vec::new() };
+    let works_most: Vec<usize> = with_equal_limits.iter().map(|odd| odd.place).collect();
     let clock_share = limits.member_clock_difference_share_min;
-    for odd in low(members, clock_share, |member| {
+    let low_clocks = low(members, clock_share, |member| {
         member
             .card
             .sm_clock
             .known()
             .map(|clock| clock.mean.0)
             .filter(|_| member.busy >= limits.busy_percent_min)
-    }) {
+    });
+    // The one that computes while the others wait at full clocks is at its power limit, as healthy cards are.
+    let is_by_its_work = |place: usize| {
+        works_most.contains(&place) && members[place].effort.of_limit >= limits.saturated_power_share_min
+    };
+    for odd in low_clocks.into_iter().filter(|odd| !is_by_its_work(odd.place)) {
         let fell_in_window = members[odd.place]
             .card
             .sm_clock
@@ -110,7 +117,6 @@ pub(super) fn handicaps(members: &[Member<'_>], limits: &Limits) -> Vec<Vec<Hand
             handicaps.push(Handicap::Memory(*lost));
         }
     }
-    let with_equal_limits = if have_equal_limits(members) { high_power(members, limits) } else { Vec::new() };
     for odd in with_equal_limits {
         let (own, others) = (Percent(odd.value * 100.0), Percent(odd.others * 100.0));
         all[odd.place].push(Handicap::Power { own, others });
@@ -121,10 +127,11 @@ pub(super) fn handicaps(members: &[Member<'_>], limits: &Limits) -> Vec<Vec<Hand
     all
 }
 
-/// Adds what lowers clocks from outside, where fewer than half of the members feel it.
+/// Adds what lowers clocks from outside, where fewer than half of the members feel it. For less of the time it makes no
+/// member so much slower that the others would notice.
 fn slowed(members: &[Member<'_>], limits: &Limits, all: &mut [Vec<Handicap>]) {
     let felt =
-        |share: &Reading<Share>| share.known().copied().filter(|share| share.0 > limits.slowed_share_max);
+        |share: &Reading<Share>| share.known().copied().filter(|share| share.0 >= limits.heat_share_min);
     let heat = |card: &Card| {
         felt(&card.reason_shares.hardware_thermal).or_else(|| felt(&card.reason_shares.software_thermal))
     };

@@ -16,7 +16,7 @@ use crate::draft::Draft;
 use crate::evidence::{busy, flag, normal, once, over, power, reader};
 use crate::facts::cards::Holder;
 use crate::facts::culprit;
-use crate::facts::effort::lost_share;
+use crate::facts::effort::{as_read, lost_share};
 use crate::facts::exchange::{Way, nvlink, pcie};
 use crate::facts::members::{Exchanging, Member, exchanging};
 use crate::findings::Findings;
@@ -119,7 +119,8 @@ fn judge(
     // Power is seen only while one looks.
     draft.balance.rest_on(scene.window.samples, scene.window.span_s);
     if all_wait {
-        let usual = normal(Comparison::AtLeast, limits.exchange_power_share_max * 100.0);
+        let usual =
+            normal(Comparison::AtLeast, as_read(others[0].card, limits.exchange_power_share_max) * 100.0);
         draft.agree(1.5, power(scene, others[0].card, others[0].effort.of_limit, usual));
         let words = text::others_wait(others.len());
         draft.agree(1.0, once(Signal::Peers, others.len(), Unit::Count, Reader::Nvml, words));

@@ -16,6 +16,8 @@ use crate::evidence::{busy, flag, normal, once, over, power, reader, with_normal
 use crate::facts::cards::{Holder, holders, whole_cards};
 use crate::facts::claims::by_others_or_kernels;
 use crate::facts::culprit;
+use crate::facts::effort::{as_read, power_for_work};
+use crate::facts::peers::{Job, jobs};
 use crate::findings::Findings;
 use crate::rule::{Needs, Rule, Span};
 
@@ -36,18 +38,23 @@ pub(crate) static RULE: Rule = Rule {
             Signal::ClockReasons,
             Signal::GpuMemoryBusy,
             Signal::GpuWorkByProcess,
+            Signal::SmActive,
         ],
     },
     check,
 };
 
+/// How much is open at a power at which kernels may compute, wait for memory or wait for others.
+const BETWEEN_WEIGHT: f64 = 2.0;
+
 fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
+    let jobs = jobs(scene, limits);
     for card in whole_cards(scene) {
-        judge(scene, card, limits, findings);
+        judge(scene, card, &jobs, limits, findings);
     }
 }
 
-fn judge(scene: &Scene, card: &Card, limits: &Limits, findings: &mut Findings) {
+fn judge(scene: &Scene, card: &Card, jobs: &[Job<'_>], limits: &Limits, findings: &mut Findings) {
     let Some(trend) = card.busy.known() else {
         if let (Some(absence), false) = (card.busy.absence(), card.known_clients().is_empty()) {
             findings.blind(Signal::GpuBusy, absence);
@@ -65,11 +72,17 @@ fn judge(scene: &Scene, card: &Card, limits: &Limits, findings: &mut Findings) {
         findings.rule_out(signal, Some(card.index));
         return;
     }
-    let power_ratio = card.power_ratio();
-    let draws_little = power_ratio.known().is_some_and(|ratio| *ratio < limits.false_busy_power_share_max);
+    let power_share = power_for_work(card);
+    let draws_little = power_share.known().is_some_and(|share| *share < limits.false_busy_power_share_max);
     if draws_little {
         // Kernels are there all the time and hardly compute: waiting inside a kernel looks like this.
         findings.rule_out(Signal::PowerRatio, Some(card.index));
+        return;
+    }
+    let least = limits.half_multiprocessors_percent_min;
+    if card.activity.sm_active.known().is_some_and(|active| active.mean.0 < least) {
+        // The card itself counts that most of it has nothing to do.
+        findings.rule_out(Signal::SmActive, Some(card.index));
         return;
     }
     let working: Vec<Holder<'_>> =
@@ -82,10 +95,17 @@ fn judge(scene: &Scene, card: &Card, limits: &Limits, findings: &mut Findings) {
     } else {
         draft.silent(0.5);
     }
-    weigh_power(scene, card, &power_ratio, limits, &mut draft);
+    weigh_power(scene, card, &power_share, limits, &mut draft);
     weigh_brakes(scene, card, limits, &mut draft);
     weigh_memory(scene, card, limits, &mut draft);
     weigh_sharing(scene, &working, limits, &mut draft);
+    if power_share.known().is_some_and(|share| *share < limits.exchange_power_share_max) {
+        draft.silent(BETWEEN_WEIGHT);
+        if jobs.iter().any(|job| may_wait_for_others(job, &working)) {
+            // A kernel of an exchange is there all the time too, and so much is drawn around it.
+            draft.only_possible();
+        }
+    }
     draft.advise(Action::Nothing, Vec::new(), text::fix());
     if let Some(first) = working.first() {
         let (group, subject) = culprit::run_of(scene, first);
@@ -95,15 +115,21 @@ fn judge(scene: &Scene, card: &Card, limits: &Limits, findings: &mut Findings) {
     findings.report(draft.culprits(culprits, culprit::pids(&working)));
 }
 
+/// Returns whether somebody at work on a card is one of several members of a job that exchange.
+fn may_wait_for_others(job: &Job<'_>, working: &[Holder<'_>]) -> bool {
+    let has_others = job.members.len() > 1 || job.spans_nodes() == Some(true);
+    has_others && job.is_collective() && working.iter().any(|holder| job.has(holder.client.pid))
+}
+
 /// Weighs power: real work draws it.
-fn weigh_power(scene: &Scene, card: &Card, ratio: &Reading<f64>, limits: &Limits, draft: &mut Draft) {
-    match ratio {
-        Reading::Known(ratio) => {
+fn weigh_power(scene: &Scene, card: &Card, share: &Reading<f64>, limits: &Limits, draft: &mut Draft) {
+    match share {
+        Reading::Known(share) => {
             // From the lower limit, where it says nothing, to the upper one, where it says all.
             let (low, high) = (limits.false_busy_power_share_max, limits.saturated_power_share_min);
-            let strength = (ratio - low) / (high - low);
-            let usual = normal(Comparison::Less, limits.saturated_power_share_min * 100.0);
-            draft.agree_by(3.0, strength, power(scene, card, *ratio, usual));
+            let strength = (share - low) / (high - low);
+            let usual = normal(Comparison::Less, as_read(card, high) * 100.0);
+            draft.agree_by(3.0, strength, power(scene, card, as_read(card, *share), usual));
         }
         other => {
             if let Some(absence) = other.absence() {

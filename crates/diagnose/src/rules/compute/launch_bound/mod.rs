@@ -1,11 +1,13 @@
 //! `launch-bound`: many small kernels, and one host thread that launches them as fast as it can.
 
+mod traced;
+
 use gpuwhy_model::action::Action;
 use gpuwhy_model::cause::Cause;
 use gpuwhy_model::evidence::Comparison;
 use gpuwhy_model::limits::Limits;
 use gpuwhy_model::reading::{Absence, Failure};
-use gpuwhy_model::scene::Scene;
+use gpuwhy_model::scene::{Process, Scene};
 use gpuwhy_model::signal::{Reader, Signal};
 use gpuwhy_model::units::{Percent, Unit};
 use gpuwhy_model::verdict::Impact;
@@ -14,10 +16,10 @@ use crate::draft::Draft;
 use crate::evidence::{busy, normal, once, over, power, reader, with_normal, zeros};
 use crate::facts::cards::{Holder, holders_at_work, whole_cards, why_not_in_proc};
 use crate::facts::claims::by_others;
-use crate::facts::effort::{HollowCard, hollow, lost_share};
+use crate::facts::effort::{HollowCard, as_read, hollow, lost_share};
 use crate::facts::hot::{OwnThreads, own_threads};
 use crate::facts::peers::{Job, job_of, jobs};
-use crate::facts::{culprit, exchange};
+use crate::facts::{culprit, exchange, names};
 use crate::findings::Findings;
 use crate::rule::{Needs, Rule, Span};
 
@@ -41,6 +43,7 @@ pub(crate) static RULE: Rule = Rule {
             Signal::GpuMemoryBusy,
             Signal::NvLinkTraffic,
             Signal::PcieTraffic,
+            Signal::Trace,
         ],
     },
     check,
@@ -48,8 +51,12 @@ pub(crate) static RULE: Rule = Rule {
 
 /// Between small kernels the card rests now and then: utilization that never leaves this is one long kernel.
 const ALWAYS_PERCENT: f64 = 99.5;
+/// A card that rests for less time than this mostly has kernels of some length: whoever waits for them in a loop, as CUDA
+/// does by default, is as hot as whoever launches.
+const HARDLY_RESTS_PERCENT: f64 = 97.0;
 
 fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
+    traced::check(scene, limits, findings);
     let jobs = jobs(scene, limits);
     for card in whole_cards(scene) {
         let working = holders_at_work(scene, card, limits);
@@ -121,7 +128,7 @@ fn judge(
     } else {
         draft.silent(1.0);
     }
-    let usual = normal(Comparison::AtLeast, limits.launch_power_share_max * 100.0);
+    let usual = normal(Comparison::AtLeast, as_read(hollow.card, limits.launch_power_share_max) * 100.0);
     draft.agree(2.0, power(scene, hollow.card, hollow.effort.of_limit, usual));
     let percent = Percent(hot.hottest.min(1.0) * 100.0);
     let words = text::hot_thread(hot.name.as_str(), percent);
@@ -130,6 +137,7 @@ fn judge(
     draft.agree(3.0, with_normal(evidence, normal(Comparison::Less, limits.hot_thread_cores_min * 100.0)));
     weigh_activity(hollow, limits, &mut draft);
     weigh_memory(scene, hollow, limits, &mut draft);
+    weigh_loops(hollow, &processes, &mut draft);
     weigh_job(hollow, job, limits, &mut draft);
     draft.finding.impact = Impact {
         gpu_seconds: scene.window.span_s * lost_share(&hollow.effort, limits),
@@ -176,6 +184,20 @@ fn weigh_memory(scene: &Scene, hollow: &HollowCard<'_>, limits: &Limits, draft: 
     draft.contradict(2.0, over(evidence, in_use.n, in_use.span_s));
 }
 
+/// Weighs that the hot thread may wait in a loop, where the card does not count how full its multiprocessors are: workers
+/// of model servers ask for requests in a loop, and read their weights once for every token.
+fn weigh_loops(hollow: &HollowCard<'_>, processes: &[&Process], draft: &mut Draft) {
+    if hollow.card.activity.sm_active.is_known() {
+        return;
+    }
+    if processes.iter().any(|process| names::is_server(process)) {
+        draft.silent(3.0);
+        draft.only_possible();
+    } else if hollow.busy.mean.0 >= HARDLY_RESTS_PERCENT {
+        draft.silent(2.0);
+    }
+}
+
 /// Weighs that a member of a job may wait for others instead, in a loop on the host and on the card.
 fn weigh_job(hollow: &HollowCard<'_>, job: Option<&Job<'_>>, limits: &Limits, draft: &mut Draft) {
     let Some(job) = job.filter(|job| job.is_collective()) else {
@@ -206,7 +228,10 @@ fn weigh_job(hollow: &HollowCard<'_>, job: Option<&Job<'_>>, limits: &Limits, dr
         return;
     }
     draft.silent(3.0);
-    if hollow.busy.mean.0 >= ALWAYS_PERCENT {
+    // What waits on other machines cannot be seen from here; its kernels and its threads spin all the same.
+    let waits_elsewhere =
+        job.spans_nodes() != Some(false) && hollow.busy.mean.0 >= limits.saturated_busy_percent_min;
+    if waits_elsewhere || hollow.busy.mean.0 >= ALWAYS_PERCENT {
         draft.only_possible();
     }
 }

@@ -15,7 +15,7 @@ use crate::evidence::{busy, flag, memory_used, normal, once, over, power, with_n
 use crate::facts::cards::{Holder, holders_at_work, is_worth_naming, whole_cards, why_not_in_proc};
 use crate::facts::claims::by_others;
 use crate::facts::culprit;
-use crate::facts::effort::{HollowCard, hollow, lost_share};
+use crate::facts::effort::{HollowCard, as_read, hollow, lost_share};
 use crate::facts::hot::own_threads;
 use crate::facts::peers::{Job, jobs};
 use crate::findings::Findings;
@@ -124,7 +124,7 @@ fn judge(
         None => weigh_signs(scene, hollow, working, limits, &mut draft),
     }
     let strength = 1.0 - hollow.effort.above_idle / limits.false_busy_power_share_max;
-    let usual = normal(Comparison::AtLeast, limits.false_busy_power_share_max * 100.0);
+    let usual = normal(Comparison::AtLeast, as_read(hollow.card, limits.false_busy_power_share_max) * 100.0);
     draft.agree_by(2.0, 0.5 + strength / 2.0, power(scene, hollow.card, hollow.effort.of_limit, usual));
     draft.finding.impact = Impact {
         gpu_seconds: scene.window.span_s * lost_share(&hollow.effort, limits),

@@ -16,7 +16,7 @@ use crate::evidence::{busy, normal, once, over, power, reader, with_normal};
 use crate::facts::cards::{holders_at_work, whole_cards};
 use crate::facts::claims::by_others;
 use crate::facts::culprit;
-use crate::facts::effort::is_kept_slow;
+use crate::facts::effort::{is_kept_slow, power_for_work};
 use crate::findings::Findings;
 use crate::rule::{Needs, Rule, Span};
 
@@ -111,7 +111,8 @@ fn weigh_time(scene: &Scene, card: &Card, limits: &Limits, draft: &mut Draft) ->
     let (low, high) = (limits.false_busy_power_share_max, limits.memory_bound_power_share_max);
     // Memory that is in use nearly all of the time is the limit, even where arithmetic takes its part.
     let is_in_use_always = in_use.mean.0 >= ALWAYS_IN_USE_PERCENT;
-    if ratio < low || ratio > high && !is_in_use_always {
+    let draws_little = power_for_work(card).known().is_some_and(|share| *share < low);
+    if draws_little || ratio > high && !is_in_use_always {
         return Err(Signal::PowerRatio);
     }
     // From the lower limit, where traffic is heavy, to all of the time.

@@ -1,8 +1,11 @@
 //! `container-limit`: a limit that was set for the container or job binds.
 
 mod devices;
+mod job;
 mod memory;
 mod processor;
+mod said;
+mod start;
 mod tasks;
 
 use gpuwhy_model::cause::Cause;
@@ -41,12 +44,19 @@ pub(crate) static RULE: Rule = Rule {
             Signal::GpuBusyShape,
             Signal::PowerRatio,
             Signal::ProcessList,
+            Signal::ProgramLog,
+            Signal::JobState,
+            Signal::JobUsage,
+            Signal::JobRequest,
         ],
     },
     check,
 };
 
 fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
+    said::check(scene, findings);
+    job::check(scene, findings);
+    start::check(scene, findings);
     processor::check(scene, limits, findings);
     let before = findings.mark();
     for workload in &scene.workloads {

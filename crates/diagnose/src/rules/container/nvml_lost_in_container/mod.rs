@@ -1,12 +1,14 @@
 //! `nvml-lost-in-container`: a running container was given cards and may not touch them any more.
 
+mod devices;
+
 use gpuwhy_knowledge::NvmlErrorFact;
 use gpuwhy_model::action::Action;
 use gpuwhy_model::cause::Cause;
 use gpuwhy_model::evidence::Evidence;
 use gpuwhy_model::limits::Limits;
 use gpuwhy_model::reading::{Access, Failure, Reading};
-use gpuwhy_model::scene::{Card, Scene};
+use gpuwhy_model::scene::{Card, Scene, SourceKind};
 use gpuwhy_model::signal::{Reader, Signal};
 use gpuwhy_model::units::Unit;
 use gpuwhy_model::verdict::{Impact, Severity};
@@ -33,6 +35,7 @@ pub(crate) static RULE: Rule = Rule {
             Signal::CardAnswers,
             Signal::DeviceFiles,
             Signal::DriverModule,
+            Signal::CgroupDevices,
         ],
     },
     check,
@@ -47,41 +50,93 @@ enum Refused<'scene> {
 }
 
 fn check(scene: &Scene, _: &Limits, findings: &mut Findings) {
-    let Some(container) = scene.machine.container.known() else {
+    let closed = devices::closed_groups(scene);
+    let refused = refused(scene).filter(|refused| may_be_in_a_container(scene, refused));
+    if refused.is_none() && closed.is_empty() {
         return;
-    };
-    let Some(refused) = refused(scene) else {
-        return;
-    };
+    }
     let files = card_files(scene);
-    let is_promised = scene.machine.promised_cards.is_known();
-    if files.is_empty() && !is_promised {
+    let promise = devices::promise(scene);
+    let files_are_known = scene.machine.device_files.is_known() || !is_text(scene);
+    if files.is_empty() && promise.is_none() && closed.is_empty() && files_are_known {
         // It never had a card.
         findings.rule_out(Signal::DeviceFiles, None);
         return;
     }
     let mut draft = Draft::about_machine(&RULE, scene, text::summary()).severity(Severity::Fault);
-    draft.finding.cards = match &refused {
-        Refused::Library { .. } => only_on_the_bus(scene),
-        Refused::Cards(cards) => cards.iter().map(|card| card.index).collect(),
-    };
+    if let Some(refused) = &refused {
+        draft.finding.cards = match refused {
+            Refused::Library { .. } => only_on_the_bus(scene),
+            Refused::Cards(cards) => cards.iter().map(|card| card.index).collect(),
+        };
+        draft.agree(2.0, evidence(refused));
+    }
     draft.finding.impact =
         Impact { gpu_seconds: scene.window.span_s * draft.finding.cards.len() as f64, ..Impact::default() };
-    draft.agree(2.0, evidence(&refused));
-    let words = text::in_a_container(container.as_str());
-    draft.agree(0.5, once(Signal::Container, container.as_str(), Unit::Text, Reader::ProcPid, words));
-    weigh_files(scene, files, &mut draft);
-    weigh_promise(scene, &mut draft);
-    weigh_module(scene, &mut draft);
+    if let Some(group) = closed.first() {
+        let rules = group.device_rules.known().cloned().unwrap_or_default();
+        let words = text::rules_do_not_open(rules.clone());
+        draft.agree(4.0, once(Signal::CgroupDevices, rules.join(", "), Unit::Text, Reader::Cgroup, words));
+        draft.balance.past_decides = true;
+        if refused.is_none() {
+            draft.silent(1.0);
+        }
+    } else {
+        weigh_surroundings(scene, files, promise, &mut draft);
+    }
     draft.advise(Action::RestartContainer, Vec::new(), text::fix_restart());
     draft.advise(Action::RestartContainer, Vec::new(), text::fix_for_good());
     findings.report(draft);
+}
+
+/// Weighs what stands around the refusal: the container, its files, its promise, the module of the host.
+fn weigh_surroundings(scene: &Scene, files: Vec<String>, promise: Option<String>, draft: &mut Draft) {
+    match scene.machine.container.known() {
+        Some(container) => {
+            let words = text::in_a_container(container.as_str());
+            draft.agree(0.5, once(Signal::Container, container.as_str(), Unit::Text, Reader::ProcPid, words));
+        }
+        None => draft.silent(1.0),
+    }
+    if is_text(scene) && scene.machine.device_files.absence().is_some() {
+        // A text seldom shows them.
+        draft.silent(1.0);
+    } else {
+        weigh_files(scene, files, draft);
+    }
+    match promise {
+        Some(cards) => {
+            let words = text::promised(cards.as_str());
+            draft.agree(1.0, once(Signal::Container, cards.as_str(), Unit::Text, Reader::ProcPid, words));
+        }
+        None => draft.silent(if is_text(scene) { 0.5 } else { 1.0 }),
+    }
+    weigh_module(scene, draft);
+}
+
+fn is_text(scene: &Scene) -> bool {
+    scene.provenance.source == SourceKind::Text
+}
+
+/// Returns whether a refusal may have met a container: a text does not always say where its tool ran. The one error
+/// without a stated reason is nearly always a container's.
+fn may_be_in_a_container(scene: &Scene, refused: &Refused<'_>) -> bool {
+    if scene.machine.container.is_known() {
+        return true;
+    }
+    let is_unclear = matches!(refused, Refused::Library { code: NvmlErrorFact::UNKNOWN, .. });
+    let shows_the_host = scene.machine.pci_cards.is_known() || scene.events.is_known();
+    is_text(scene) && is_unclear && scene.machine.container.is_not_in_source() && !shows_the_host
 }
 
 /// Returns what was refused in a way that a lost device looks like; none where nothing was.
 fn refused(scene: &Scene) -> Option<Refused<'_>> {
     if let Reading::Failed(Failure::Nvml { call, code }) = &scene.machine.driver.library {
         return is_refusal(*code).then_some(Refused::Library { call: call.as_str(), code: *code });
+    }
+    // What takes the access takes it to all cards: beside one that answers, another one's refusal is its own trouble.
+    if whole_cards(scene).any(|card| card.handle.is_known()) {
+        return None;
     }
     let cards: Vec<&Card> = whole_cards(scene).filter(|card| may_not_be_opened(card)).collect();
     (!cards.is_empty()).then_some(Refused::Cards(cards))
@@ -131,16 +186,6 @@ fn weigh_files(scene: &Scene, files: Vec<String>, draft: &mut Draft) {
             let words = text::files_are_there(files);
             draft.agree(WEIGHT, once(Signal::DeviceFiles, number, Unit::Count, Reader::Dev, words));
         }
-    }
-}
-
-fn weigh_promise(scene: &Scene, draft: &mut Draft) {
-    match scene.machine.promised_cards.known() {
-        Some(cards) => {
-            let words = text::promised(cards.as_str());
-            draft.agree(1.0, once(Signal::Container, cards.as_str(), Unit::Text, Reader::ProcPid, words));
-        }
-        None => draft.silent(1.0),
     }
 }
 

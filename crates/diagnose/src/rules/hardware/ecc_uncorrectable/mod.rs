@@ -1,5 +1,7 @@
 //! `ecc-uncorrectable`: memory errors that could not be corrected; data were lost, or the memory is broken for good.
 
+mod said;
+
 use gpuwhy_model::action::Action;
 use gpuwhy_model::cause::Cause;
 use gpuwhy_model::evidence::{Comparison, Evidence};
@@ -35,6 +37,7 @@ pub(crate) static RULE: Rule = Rule {
             Signal::RetiredPages,
             Signal::KernelLog,
             Signal::XidEvents,
+            Signal::ProgramLog,
         ],
     },
     check,
@@ -66,6 +69,7 @@ struct Signs<'scene> {
 }
 
 fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
+    said::check(scene, findings);
     for card in report::answering(scene) {
         report::blind_if_denied(Signal::EccErrors, &card.ecc.volatile.uncorrected, findings);
         report::blind_if_denied(Signal::RemappedRows, &card.remapped_rows, findings);

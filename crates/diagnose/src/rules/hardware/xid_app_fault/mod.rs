@@ -10,7 +10,7 @@ use gpuwhy_model::text::Text;
 use gpuwhy_model::units::Unit;
 use gpuwhy_model::verdict::Severity;
 
-use super::report;
+use super::{offered, report};
 use crate::draft::Draft;
 use crate::evidence::{once, reported};
 use crate::facts::cards::holders;
@@ -28,7 +28,7 @@ pub(crate) static RULE: Rule = Rule {
     needs: Needs {
         span: Span::NONE,
         samples: 1,
-        signals: &[Signal::KernelLog, Signal::XidEvents, Signal::ProcessList],
+        signals: &[Signal::KernelLog, Signal::XidEvents, Signal::ProcessList, Signal::ProgramLog],
     },
     check,
 };
@@ -40,6 +40,10 @@ fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
         if let Some(first) = telling(&reports) {
             findings.report(judge(scene, card, first, &reports, limits));
         }
+    }
+    for (number, mut draft) in offered::drafts(&RULE, scene, Kind::Program, Severity::Warn, summary) {
+        draft.advise(Action::ImproveProgram, Vec::new(), fix(number));
+        findings.report(draft);
     }
 }
 

@@ -113,14 +113,10 @@ fn least_share(card: &Card, limits: &Limits) -> f64 {
     if boosts { limits.boost_clocks_share_max } else { limits.low_clocks_share_max }
 }
 
-/// Returns whether power, heat, a brake or a group of cards keeps the clocks low: other causes.
+/// Returns whether the card gives any reason but rest and a setting: power, heat, a brake, a group of cards, or one that
+/// only a newer driver knows.
 fn has_another_reason(card: &Card, limits: &Limits) -> bool {
-    const REASONS: u64 = ClockReasons::SOFTWARE_POWER_CAP
-        | ClockReasons::HARDWARE_SLOWDOWN
-        | ClockReasons::SYNC_BOOST
-        | ClockReasons::SOFTWARE_THERMAL
-        | ClockReasons::HARDWARE_THERMAL
-        | ClockReasons::POWER_BRAKE;
+    const NO_REASON: u64 = ClockReasons::IDLE | ClockReasons::APPLICATION_CLOCKS;
     let shares = &card.reason_shares;
     let counted = [
         &shares.software_power_cap,
@@ -129,7 +125,7 @@ fn has_another_reason(card: &Card, limits: &Limits) -> bool {
         &shares.hardware_thermal,
         &shares.power_brake,
     ];
-    lasting_reasons(card).0 & REASONS != 0 || counted.iter().any(|share| felt(share, limits).is_some())
+    lasting_reasons(card).0 & !NO_REASON != 0 || counted.iter().any(|share| felt(share, limits).is_some())
 }
 
 /// Returns whether the card counts time for which something that no reason names held it back: the board's own limit,

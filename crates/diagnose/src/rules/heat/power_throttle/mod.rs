@@ -110,6 +110,10 @@ fn wrong(scene: &Scene, card: &Card, held: Held, limits: &Limits) -> Option<Wron
     if is_reading_impossible(card) {
         return Some(Wrong::Reading);
     }
+    if matches!(held, Held::Counted(share) if share.0 <= limits.heat_share_min) {
+        // A limit that is hardly ever reached costs next to nothing, whoever lowered it.
+        return None;
+    }
     let power = &card.power_limits;
     let enforced = power.enforced.known().copied();
     let is_below = |enforced: Watts, other: Watts| enforced.0 < other.0 * limits.power_limit_share_min;
@@ -123,8 +127,8 @@ fn wrong(scene: &Scene, card: &Card, held: Held, limits: &Limits) -> Option<Wron
     {
         return Some(Wrong::Lowered { enforced, default });
     }
-    let is_held_much = matches!(held, Held::Counted(share) if share.0 > limits.heat_share_min);
-    let peers = peers_clock(scene, card, limits).filter(|_| is_held_much)?;
+    let is_counted = matches!(held, Held::Counted(_));
+    let peers = peers_clock(scene, card, limits).filter(|_| is_counted)?;
     let own = card.sm_clock.known()?.mean.0;
     (own < peers * limits.peer_clock_share_min).then_some(Wrong::SlowerThanPeers { peers })
 }
@@ -149,12 +153,19 @@ fn peers_clock(scene: &Scene, card: &Card, limits: &Limits) -> Option<f64> {
         .map(|job| job.cards(scene))
         .find(|cards| cards.iter().any(|one| one.index == card.index))?;
     let limit = card.power_limits.enforced.known()?.0;
+    let own_ratio = card.power_ratio().into_known()?;
+    // Who only waits for others draws little, at the highest clocks.
+    let works_as_hard = |other: &Card| {
+        let least = own_ratio - limits.member_difference_share_min;
+        other.power_ratio().known().is_some_and(|ratio| *ratio >= least)
+    };
     let is_alike = |other: &&&Card| {
         let other_limit = other.power_limits.enforced.known().map_or(0.0, |limit| limit.0);
         other.index != card.index
             && other.name == card.name
             && is_under_load(other, limits)
             && (other_limit - limit).abs() <= limit * ALIKE
+            && works_as_hard(other)
     };
     let clocks: Vec<f64> =
         cards.iter().filter(is_alike).filter_map(|other| Some(other.sm_clock.known()?.mean.0)).collect();

@@ -1,10 +1,12 @@
 //! `nvlink-fault`: links between cards are down or faulty.
 
+mod said;
+
 use gpuwhy_model::action::{Action, SubjectKind, Target};
 use gpuwhy_model::cause::Cause;
 use gpuwhy_model::evidence::Comparison;
 use gpuwhy_model::limits::Limits;
-use gpuwhy_model::reading::{Absence, Failure};
+use gpuwhy_model::reading::{Absence, Failure, Reading};
 use gpuwhy_model::sample::Vendor;
 use gpuwhy_model::scene::{Card, NvLinkState, Scene};
 use gpuwhy_model::signal::{Reader, Signal};
@@ -31,7 +33,14 @@ pub(crate) static RULE: Rule = Rule {
     needs: Needs {
         span: Span::NONE,
         samples: 1,
-        signals: &[Signal::NvLinks, Signal::Fabric, Signal::KernelLog, Signal::XidEvents, Signal::Peers],
+        signals: &[
+            Signal::NvLinks,
+            Signal::Fabric,
+            Signal::KernelLog,
+            Signal::XidEvents,
+            Signal::Peers,
+            Signal::ProgramLog,
+        ],
     },
     check,
 };
@@ -81,6 +90,7 @@ struct Growth {
 }
 
 fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
+    said::check(scene, findings);
     let groups = peers::same_products(scene);
     let somebody_lost_a_link = whole_cards(scene).any(|card| {
         link_reports(scene, card, limits).iter().any(|report| LOST_LINK.contains(&report.number))
@@ -142,6 +152,10 @@ fn down(card: &Card, peers: &[&Card]) -> Option<Down> {
     if up == 0 && most.is_none_or(|most| most == 0) {
         return None;
     }
+    // A card in multi-instance mode has no use for its links, and the fabric manager turns them off.
+    if up == 0 && card.mig_enabled == Reading::Known(true) {
+        return None;
+    }
     let links = card.nvlinks.known().into_iter().flatten();
     let first = links.into_iter().find(|link| link.active.known() == Some(&false)).map(|link| link.link);
     let product = card.name.known().and_then(|name| gpuwhy_knowledge::card(name));
@@ -176,7 +190,7 @@ fn growth(card: &Card) -> Growth {
 }
 
 fn of_link(link: &NvLinkState) -> (u64, u64, u64) {
-    let grown = |reading: &gpuwhy_model::reading::Reading<u64>| reading.known().copied().unwrap_or(0);
+    let grown = |reading: &Reading<u64>| reading.known().copied().unwrap_or(0);
     (grown(&link.crc_growth), grown(&link.replay_growth), grown(&link.recovery_growth))
 }
 

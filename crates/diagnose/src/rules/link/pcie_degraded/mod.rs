@@ -1,5 +1,6 @@
 //! `pcie-degraded`: the PCIe link of a card is narrower or slower than it should be, or full of errors.
 
+mod exchange;
 mod trouble;
 
 use gpuwhy_model::action::{Action, SubjectKind, Target};
@@ -41,6 +42,7 @@ pub(crate) static RULE: Rule = Rule {
 const LEAST_LOSS: f64 = 0.01;
 
 fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
+    exchange::check(scene, findings);
     let groups = peers::same_products(scene);
     for card in whole_cards(scene) {
         if card.vendor != Vendor::Nvidia || !card.handle.is_known() || is_joined_otherwise(card) {

@@ -1,5 +1,7 @@
 //! `idle-reserved`: a live owner holds a card's memory and does no work.
 
+mod accounted;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use gpuwhy_model::action::Action;
@@ -44,6 +46,7 @@ pub(crate) static RULE: Rule = Rule {
             Signal::ProcessIo,
             Signal::ParentAlive,
             Signal::ProcessList,
+            Signal::JobUsage,
         ],
     },
     check,
@@ -56,6 +59,7 @@ const BY_PROCESSOR_TIME: f64 = 0.85;
 const MAY_BE_OVER: f64 = 5.0;
 
 fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
+    accounted::check(scene, limits, findings);
     let kin = Kin::of(scene);
     let mut runs: BTreeMap<String, Vec<Holder<'_>>> = BTreeMap::new();
     for card in whole_cards(scene) {

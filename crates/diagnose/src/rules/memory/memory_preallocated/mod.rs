@@ -1,5 +1,7 @@
 //! `memory-preallocated`: a framework or server took most of a card at its start, by design.
 
+mod said;
+
 use gpuwhy_model::action::Action;
 use gpuwhy_model::cause::Cause;
 use gpuwhy_model::evidence::Comparison;
@@ -35,6 +37,7 @@ pub(crate) static RULE: Rule = Rule {
             Signal::GpuBusy,
             Signal::ProcessCommand,
             Signal::ProcessLibraries,
+            Signal::ProgramLog,
         ],
     },
     check,
@@ -69,6 +72,7 @@ enum Design {
 }
 
 fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
+    said::check(scene, findings);
     for card in whole_cards(scene) {
         if !is_largely_used(scene, card, limits) {
             continue;

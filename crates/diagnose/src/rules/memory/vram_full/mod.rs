@@ -1,5 +1,7 @@
 //! `vram-full`: live, visible work needs more memory than the card has, and somebody cannot go on.
 
+mod said;
+
 use gpuwhy_model::action::Action;
 use gpuwhy_model::cause::Cause;
 use gpuwhy_model::evidence::Comparison;
@@ -27,12 +29,19 @@ pub(crate) static RULE: Rule = Rule {
     needs: Needs {
         span: Span::NONE,
         samples: 1,
-        signals: &[Signal::VramUsed, Signal::VramByProcess, Signal::GpuWorkByProcess, Signal::ProcessAge],
+        signals: &[
+            Signal::VramUsed,
+            Signal::VramByProcess,
+            Signal::GpuWorkByProcess,
+            Signal::ProcessAge,
+            Signal::ProgramLog,
+        ],
     },
     check,
 };
 
 fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
+    said::check(scene, findings);
     for card in whole_cards(scene) {
         match is_full(card, limits) {
             Some(true) => judge(scene, card, limits, findings),

@@ -1,5 +1,7 @@
 //! `compute-mode-exclusive`: the compute mode keeps programs out of a card that has room.
 
+mod said;
+
 use gpuwhy_model::action::{Action, Target};
 use gpuwhy_model::cause::Cause;
 use gpuwhy_model::limits::Limits;
@@ -37,12 +39,14 @@ pub(crate) static RULE: Rule = Rule {
             Signal::GpuIdleFor,
             Signal::ProcessAge,
             Signal::Display,
+            Signal::ProgramLog,
         ],
     },
     check,
 };
 
 fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
+    said::check(scene, findings);
     for card in whole_cards(scene) {
         match card.compute_mode.known().map(String::as_str) {
             Some("prohibited") => judge_prohibited(scene, card, findings),

@@ -1,5 +1,7 @@
 //! `driver-hung`: calls or processes block inside the driver.
 
+mod start;
+
 use gpuwhy_model::action::{Action, Target};
 use gpuwhy_model::cause::Cause;
 use gpuwhy_model::evidence::Evidence;
@@ -29,7 +31,14 @@ pub(crate) static RULE: Rule = Rule {
     needs: Needs {
         span: Span::NONE,
         samples: 1,
-        signals: &[Signal::DriverCalls, Signal::ProcessState, Signal::WaitChannel, Signal::KernelLog],
+        signals: &[
+            Signal::DriverCalls,
+            Signal::ProcessState,
+            Signal::WaitChannel,
+            Signal::KernelLog,
+            Signal::ProgramLog,
+            Signal::Persistence,
+        ],
     },
     check,
 };
@@ -38,6 +47,7 @@ pub(crate) static RULE: Rule = Rule {
 const STUCK_SHARE: f64 = 0.9;
 
 fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
+    start::check(scene, limits, findings);
     let stuck = worst_first(scene.stuck_calls());
     let stuck = stuck.as_slice();
     let blocked = blocked_in_the_driver(scene);

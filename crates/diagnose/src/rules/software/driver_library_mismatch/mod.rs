@@ -1,5 +1,7 @@
 //! `driver-library-mismatch`: the driver's module and its library are there, of different versions.
 
+mod said;
+
 use gpuwhy_knowledge::NvmlErrorFact;
 use gpuwhy_model::action::Action;
 use gpuwhy_model::cause::Cause;
@@ -32,12 +34,14 @@ pub(crate) static RULE: Rule = Rule {
             Signal::DriverVersion,
             Signal::DeviceHolders,
             Signal::Container,
+            Signal::ProgramLog,
         ],
     },
     check,
 };
 
 fn check(scene: &Scene, _: &Limits, findings: &mut Findings) {
+    said::check(scene, findings);
     let driver = &scene.machine.driver;
     match &driver.library {
         Reading::Failed(Failure::Nvml { call, code: NvmlErrorFact::VERSION_MISMATCH }) => {

@@ -1,5 +1,8 @@
 //! `driver-not-loaded`: a card is there, and no usable kernel module.
 
+mod said;
+mod start;
+
 use gpuwhy_model::action::Action;
 use gpuwhy_model::cause::Cause;
 use gpuwhy_model::limits::Limits;
@@ -35,6 +38,7 @@ pub(crate) static RULE: Rule = Rule {
             Signal::DeviceFiles,
             Signal::Container,
             Signal::KernelLog,
+            Signal::ProgramLog,
         ],
     },
     check,
@@ -90,6 +94,10 @@ impl Kind {
 }
 
 fn check(scene: &Scene, _: &Limits, findings: &mut Findings) {
+    said::check(scene, findings);
+    if start::check(scene, findings) {
+        return;
+    }
     let driver = &scene.machine.driver;
     let Reading::Failed(failure) = &driver.library else {
         return;

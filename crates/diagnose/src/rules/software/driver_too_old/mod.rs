@@ -1,5 +1,6 @@
 //! `driver-too-old`: a program was built for a newer CUDA than the driver can run.
 
+mod said;
 mod suspects;
 
 use gpuwhy_knowledge::CudaRuntime;
@@ -37,12 +38,14 @@ pub(crate) static RULE: Rule = Rule {
             Signal::ProcessLibraries,
             Signal::VramByProcess,
             Signal::ProcessEnvironment,
+            Signal::ProgramLog,
         ],
     },
     check,
 };
 
 fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
+    said::check(scene, findings);
     let Some(highest) = scene.machine.driver.cuda_version.known().and_then(|version| parsed(version)) else {
         return;
     };

@@ -56,6 +56,9 @@ pub(super) fn examined<'scene>(
     if is_dead || gpuwhy_knowledge::is_enough(highest, wanted) {
         return Examined::Fits;
     }
+    if wants_no_card(process) {
+        return Examined::Excluded(Signal::ProcessEnvironment);
+    }
     let held: Vec<Holder<'_>> = whole_cards(scene)
         .flat_map(|card| holders(scene, card))
         .filter(|holder| holder.client.pid == process.key.pid)
@@ -102,6 +105,12 @@ pub(super) fn built_for(process: &Process) -> Option<&str> {
 pub(super) fn parsed(version: &str) -> Option<(u32, u32)> {
     let mut numbers = version.split('.').map(str::parse::<u32>);
     Some((numbers.next()?.ok()?, numbers.next()?.ok()?))
+}
+
+/// Returns whether somebody told a process to compute without cards: its framework loads the runtime all the same.
+fn wants_no_card(process: &Process) -> bool {
+    let visible = process.environment.known().and_then(|environment| environment.get("CUDA_VISIBLE_DEVICES"));
+    visible.is_some_and(|visible| matches!(visible.trim(), "" | "-1" | "NoDevFiles"))
 }
 
 /// Returns whether a holder has a context on its card, and neither memory worth naming nor work.

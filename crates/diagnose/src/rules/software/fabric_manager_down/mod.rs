@@ -1,5 +1,7 @@
 //! `fabric-manager-down`: cards behind `NVSwitches` whose fabric nobody has set up.
 
+mod said;
+
 use gpuwhy_model::action::{Action, SubjectKind, Target};
 use gpuwhy_model::cause::Cause;
 use gpuwhy_model::evidence::Evidence;
@@ -33,6 +35,7 @@ pub(crate) static RULE: Rule = Rule {
             Signal::PciCards,
             Signal::DriverVersion,
             Signal::GpuBusy,
+            Signal::ProgramLog,
         ],
     },
     check,
@@ -64,6 +67,7 @@ impl FabricView<'_> {
 }
 
 fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
+    said::check(scene, findings);
     let view = view(scene);
     // A single card, and cards on PCIe alone, have no fabric: the service may be installed there and fail.
     let has_fabric = view.switches > 0 || view.joined + view.apart.len() > 0;

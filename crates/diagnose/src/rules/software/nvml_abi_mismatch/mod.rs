@@ -46,6 +46,9 @@ fn check(scene: &Scene, _: &Limits, findings: &mut Findings) {
     if let Reading::Failed(Failure::Implausible { value }) = &scene.machine.driver.card_count {
         findings.report(impossible_count(scene, value));
     }
+    if let Some(draft) = impossible_client(scene) {
+        findings.report(draft);
+    }
     let torn: Vec<(&Card, Evidence)> = scene
         .cards
         .iter()
@@ -54,6 +57,25 @@ fn check(scene: &Scene, _: &Limits, findings: &mut Findings) {
     if !torn.is_empty() {
         findings.report(impossible_rows(scene, torn));
     }
+}
+
+/// Returns whether the kernel gives no process such a number.
+const fn is_nobody(pid: Pid) -> bool {
+    pid.0 == 0 || pid.0 > HIGHEST_PID
+}
+
+/// A list of processes of which the card is not said has numbers that no process has.
+fn impossible_client(scene: &Scene) -> Option<Draft> {
+    let mut pids: Vec<Pid> = scene.unplaced_clients.iter().map(|unplaced| unplaced.client.pid).collect();
+    pids.retain(|pid| is_nobody(*pid));
+    let value = pids.iter().max()?.to_string();
+    let mut draft = Draft::about_machine(&RULE, scene, text::summary_list()).severity(Severity::Fault);
+    draft.finding.detail.insert("kind".to_owned(), "rows".to_owned());
+    // However short the look: no process ever has such a number.
+    draft.balance.past_decides = true;
+    let words = text::list(pids.len(), value.as_str());
+    draft.agree(2.5, once(Signal::VramByProcess, value, Unit::Text, reader(scene, Reader::Nvml), words));
+    Some(finished(scene, draft))
 }
 
 /// The library counts more cards than any machine has.
@@ -100,8 +122,7 @@ fn impossible_list(scene: &Scene, card: &Card) -> Option<Evidence> {
     let value = match &card.clients {
         Reading::Failed(Failure::Implausible { value }) => value.clone(),
         Reading::Known(clients) => {
-            let nobody = |pid: Pid| pid.0 == 0 || pid.0 > HIGHEST_PID;
-            clients.iter().map(|client| client.pid).find(|pid| nobody(*pid))?.to_string()
+            clients.iter().map(|client| client.pid).find(|pid| is_nobody(*pid))?.to_string()
         }
         _ => return None,
     };

@@ -1,5 +1,7 @@
 //! `persistence-off`: the driver forgets its cards between uses, and each first use wakes them anew.
 
+mod start;
+
 use gpuwhy_model::action::Action;
 use gpuwhy_model::cause::Cause;
 use gpuwhy_model::evidence::Comparison;
@@ -33,6 +35,7 @@ pub(crate) static RULE: Rule = Rule {
             Signal::VramByProcess,
             Signal::Services,
             Signal::KernelLog,
+            Signal::ProgramLog,
         ],
     },
     check,
@@ -42,6 +45,7 @@ pub(crate) static RULE: Rule = Rule {
 const SERVICE: &str = "nvidia-persistenced";
 
 fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
+    start::check(scene, limits, findings);
     let driver = &scene.machine.driver;
     let Some(took) = driver.init_ms.known().map(|milliseconds| Seconds(*milliseconds as f64 / 1000.0)) else {
         return;

@@ -73,6 +73,10 @@ fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
             findings.rule_out(Signal::GpuBusy, Some(index));
             continue;
         }
+        if busy.max.0 <= limits.idle_percent_max {
+            // A program that still fills its card has no steps yet.
+            continue;
+        }
         let Some(peak) = peak_memory_share(work.card) else {
             continue;
         };

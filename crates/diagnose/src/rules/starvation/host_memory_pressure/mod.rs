@@ -1,6 +1,7 @@
 //! `host-memory-pressure`: the machine itself is short of memory.
 
 mod killed;
+mod said;
 
 use gpuwhy_model::action::Action;
 use gpuwhy_model::cause::Cause;
@@ -39,6 +40,7 @@ pub(crate) static RULE: Rule = Rule {
             Signal::PageFaults,
             Signal::WaitChannel,
             Signal::KernelLog,
+            Signal::ProgramLog,
         ],
     },
     check,
@@ -48,6 +50,7 @@ pub(crate) static RULE: Rule = Rule {
 const SHARE_WORTH_NAMING: f64 = 0.25;
 
 fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
+    said::check(scene, findings);
     let killed = latest(scene, limits);
     let Some(memory) = scene.host.memory.known().filter(|memory| memory.total > 0) else {
         if let Some(killed) = &killed {

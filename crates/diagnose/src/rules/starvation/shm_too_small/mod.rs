@@ -1,5 +1,8 @@
 //! `shm-too-small`: the shared memory in which loaders hand over their batches is full.
 
+mod listed;
+mod said;
+
 use gpuwhy_model::action::Action;
 use gpuwhy_model::cause::Cause;
 use gpuwhy_model::evidence::Comparison;
@@ -27,7 +30,7 @@ pub(crate) static RULE: Rule = Rule {
     needs: Needs {
         span: Span::NONE,
         samples: 1,
-        signals: &[Signal::SharedMemory, Signal::GpuBusy, Signal::ProcessList],
+        signals: &[Signal::SharedMemory, Signal::GpuBusy, Signal::ProcessList, Signal::ProgramLog],
     },
     check,
 };
@@ -46,6 +49,8 @@ struct User<'scene> {
 }
 
 fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
+    said::check(scene, findings);
+    listed::check(scene, limits, findings);
     let Some(space) = least_room(scene).filter(|space| space.total > 0) else {
         return;
     };

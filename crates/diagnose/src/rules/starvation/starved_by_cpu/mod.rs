@@ -1,5 +1,6 @@
 //! `starved-by-cpu`: work waits for data that the processors prepare too slowly.
 
+mod accounted;
 mod shortage;
 
 use gpuwhy_model::action::Action;
@@ -16,6 +17,7 @@ use crate::evidence::{normal, once, over, with_normal};
 use crate::facts::team::LoaderKind;
 use crate::findings::Findings;
 use crate::rule::{Needs, Rule, Span};
+pub(super) use accounted::one_core_for_each;
 
 mod text {
     include!(concat!(env!("OUT_DIR"), "/text/starved_by_cpu.rs"));
@@ -39,6 +41,7 @@ pub(crate) static RULE: Rule = Rule {
             Signal::CgroupCpu,
             Signal::HostCpu,
             Signal::HostPressure,
+            Signal::JobUsage,
         ],
     },
     check,
@@ -48,6 +51,7 @@ pub(crate) static RULE: Rule = Rule {
 const SHORTAGE_WEIGHT: f64 = 1.5;
 
 fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
+    accounted::check(scene, limits, findings);
     let shares = |waiting: &WaitingCard<'_>| (waiting.processor, waiting.storage + waiting.processor);
     for waiting in cards_with_slow_loaders(scene, limits, findings, Signal::ThreadCpu, shares) {
         // One busy main thread is host code, not a lack of processors.

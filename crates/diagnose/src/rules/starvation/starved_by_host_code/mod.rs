@@ -1,6 +1,8 @@
 //! `starved-by-host-code`: one thread of the program itself is what the card waits for.
 
+mod accounted;
 mod taking_turns;
+mod traced;
 
 use gpuwhy_model::action::Action;
 use gpuwhy_model::cause::Cause;
@@ -19,7 +21,7 @@ use crate::facts::hot::own_threads;
 use crate::facts::kin::Kin;
 use crate::facts::names;
 use crate::facts::team::{LoaderKind, Team};
-use crate::facts::traffic::copies;
+use crate::facts::traffic::{Copies, copies};
 use crate::findings::Findings;
 use crate::rule::{Needs, Rule, Span};
 
@@ -41,6 +43,9 @@ pub(crate) static RULE: Rule = Rule {
             Signal::ThreadCpu,
             Signal::ProcessState,
             Signal::PcieTraffic,
+            Signal::JobUsage,
+            Signal::Trace,
+            Signal::Profile,
         ],
     },
     check,
@@ -62,6 +67,8 @@ struct Hot<'scene> {
 }
 
 fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
+    traced::check(scene, limits, findings);
+    accounted::check(scene, limits, findings);
     for mut work in partly_busy_cards(scene, limits, findings) {
         // Workers of model servers ask for requests in a loop: a hot thread proves nothing there.
         if work.processes().any(names::is_server) || waits_inside_kernels(&work, limits) {
@@ -71,7 +78,10 @@ fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
             say_why_not(&work, findings);
             continue;
         };
-        if copies(work.card).is_ok_and(|copies| copies.share >= limits.transfer_link_share_min) {
+        let fills_the_rest = |copies: Copies| {
+            copies.share.max(work.copies_in_rest(&copies, limits)) >= limits.transfer_link_share_min
+        };
+        if copies(work.card).is_ok_and(fills_the_rest) {
             // The thread waits for its copies in a loop.
             findings.rule_out(Signal::PcieTraffic, Some(work.card.index));
             continue;

@@ -1,5 +1,7 @@
 //! `starved-by-network-input`: work waits for data that the program itself fetches over the network.
 
+mod said;
+
 use gpuwhy_model::action::Action;
 use gpuwhy_model::cause::Cause;
 use gpuwhy_model::evidence::Comparison;
@@ -12,6 +14,7 @@ use gpuwhy_model::units::{BytesPerSecond, Percent, Unit};
 use super::waiting_card::{WaitingCard, cards_with_slow_loaders};
 use crate::draft::Draft;
 use crate::evidence::{normal, once, over, with_normal};
+use crate::facts::peers::{Job, job_of, jobs};
 use crate::facts::team::LoaderKind;
 use crate::facts::traffic::{Input, input};
 use crate::findings::Findings;
@@ -37,6 +40,7 @@ pub(crate) static RULE: Rule = Rule {
             Signal::ThreadCpu,
             Signal::Network,
             Signal::Sockets,
+            Signal::ProgramLog,
         ],
     },
     check,
@@ -49,15 +53,17 @@ const FULL_PROOF: f64 = 3.0;
 type Seen<'scene> = Result<Input<'scene>, Absence>;
 
 fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
+    said::check(scene, findings);
     let seen = input(scene, BytesPerSecond(limits.network_input_bytes_min));
+    let jobs = jobs(scene, limits);
     let shares = |waiting: &WaitingCard<'_>| {
-        let network = network_share(waiting, &seen, limits);
+        let network = network_share(waiting, &seen, &jobs, limits);
         (network, waiting.storage + waiting.processor + network)
     };
     for waiting in cards_with_slow_loaders(scene, limits, findings, Signal::WaitChannel, shares) {
         // A main thread may wait for other ranks, or for requests, as well as for data.
         if waiting.team.kind != LoaderKind::MainThread {
-            findings.report(judge(scene, &waiting, &seen, limits));
+            findings.report(judge(scene, &waiting, &seen, &jobs, limits));
         }
     }
 }
@@ -68,10 +74,13 @@ fn is_full(seen: &Seen<'_>, limits: &Limits) -> bool {
 }
 
 /// Returns which share of their time the loaders wait for the network. Connections with a time-out show as a wait for
-/// anything: where the link is full and the loaders have connections, that is a wait for the network too.
-fn network_share(waiting: &WaitingCard<'_>, seen: &Seen<'_>, limits: &Limits) -> f64 {
+/// anything: where the link is full and the loaders have connections, that is a wait for the network too. A member of a
+/// job on several machines fills the link by itself, and its loaders inherit its connections.
+fn network_share(waiting: &WaitingCard<'_>, seen: &Seen<'_>, jobs: &[Job<'_>], limits: &Limits) -> f64 {
     let has_connections = connections(waiting).is_some_and(|number| number > 0);
-    if is_full(seen, limits) && has_connections {
+    let exchanges_over_it = job_of(jobs, &waiting.work.holders)
+        .is_some_and(|job| job.is_collective() && job.spans_nodes() != Some(false));
+    if is_full(seen, limits) && has_connections && !exchanges_over_it && waiting.work.spins.is_none() {
         return (1.0 - waiting.storage - waiting.processor).max(waiting.network);
     }
     waiting.network
@@ -88,10 +97,16 @@ fn connections(waiting: &WaitingCard<'_>) -> Option<u64> {
     (!known.is_empty()).then(|| known.iter().sum())
 }
 
-fn judge(scene: &Scene, waiting: &WaitingCard<'_>, seen: &Seen<'_>, limits: &Limits) -> Draft {
+fn judge(
+    scene: &Scene,
+    waiting: &WaitingCard<'_>,
+    seen: &Seen<'_>,
+    jobs: &[Job<'_>],
+    limits: &Limits,
+) -> Draft {
     let mut draft = Draft::about_card(&RULE, waiting.work.card, text::summary());
     waiting.weigh_card(scene, limits, &mut draft);
-    weigh_waiting(scene, waiting, seen, limits, &mut draft);
+    weigh_waiting(scene, waiting, network_share(waiting, seen, jobs, limits), limits, &mut draft);
     weigh_other_reasons(scene, waiting, &mut draft);
     weigh_input(scene, waiting, seen, limits, &mut draft);
     weigh_connections(waiting, &mut draft);
@@ -102,14 +117,7 @@ fn judge(scene: &Scene, waiting: &WaitingCard<'_>, seen: &Seen<'_>, limits: &Lim
 }
 
 /// Weighs how much of their time the loaders wait for the network.
-fn weigh_waiting(
-    scene: &Scene,
-    waiting: &WaitingCard<'_>,
-    seen: &Seen<'_>,
-    limits: &Limits,
-    draft: &mut Draft,
-) {
-    let share = network_share(waiting, seen, limits);
+fn weigh_waiting(scene: &Scene, waiting: &WaitingCard<'_>, share: f64, limits: &Limits, draft: &mut Draft) {
     let percent = Percent(share * 100.0);
     let number = waiting.team.loaders.len();
     let is_direct = waiting.network >= limits.loader_blocked_share_min;

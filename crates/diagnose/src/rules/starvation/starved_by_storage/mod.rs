@@ -1,5 +1,8 @@
 //! `starved-by-storage`: work waits for reads from storage.
 
+mod said;
+mod stood;
+
 use std::collections::BTreeMap;
 
 use gpuwhy_model::action::Action;
@@ -42,6 +45,10 @@ pub(crate) static RULE: Rule = Rule {
             Signal::Mounts,
             Signal::CgroupPressure,
             Signal::HostPressure,
+            Signal::ProgramLog,
+            Signal::Stacks,
+            Signal::Profile,
+            Signal::Trace,
         ],
     },
     check,
@@ -51,6 +58,8 @@ pub(crate) static RULE: Rule = Rule {
 const FULL_PROOF: f64 = 2.0;
 
 fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
+    said::check(scene, findings);
+    stood::check(scene, limits, findings);
     let shares = |waiting: &WaitingCard<'_>| (waiting.storage, waiting.storage + waiting.processor);
     for waiting in cards_with_slow_loaders(scene, limits, findings, Signal::WaitChannel, shares) {
         findings.report(judge(scene, &waiting, limits));

@@ -38,16 +38,27 @@ pub(crate) static RULE: Rule = Rule {
     check,
 };
 
+/// What else may take the time between kernels, and was found: then copies go on beside it.
+const SAID_BEFORE: &[Cause] =
+    &[Cause::StarvedByStorage, Cause::StarvedByCpu, Cause::StarvedByHostCode, Cause::StarvedByNetworkInput];
+/// How much copies that fill the card's rest tell, beside copies that fill the link all the time.
+const IN_REST_STRENGTH: f64 = 0.8;
 /// A link on which copies take this share of the time proves it fully.
 const FULL_PROOF: f64 = 0.75;
 
 fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
     for work in partly_busy_cards(scene, limits, findings) {
+        let is_said = findings.answer_about(SAID_BEFORE, work.card.index).is_some();
         match copies(work.card) {
-            Ok(copies) if copies.share < limits.transfer_link_share_min => {
-                findings.rule_out(Signal::PcieTraffic, Some(work.card.index));
+            Ok(copies) if copies.share >= limits.transfer_link_share_min => {
+                findings.report(judge(scene, &work, copies, limits));
             }
-            Ok(copies) => findings.report(judge(scene, &work, copies, limits)),
+            Ok(copies)
+                if work.copies_in_rest(&copies, limits) >= limits.transfer_link_share_min && !is_said =>
+            {
+                findings.report(judge(scene, &work, copies, limits));
+            }
+            Ok(_) => findings.rule_out(Signal::PcieTraffic, Some(work.card.index)),
             // Products without the counter are many, and a text has none.
             Err(absence @ Absence::Denied(_)) => findings.blind(Signal::PcieTraffic, absence),
             Err(_) => {}
@@ -74,7 +85,15 @@ fn judge(scene: &Scene, work: &PartlyBusyCard<'_>, copies: Copies, limits: &Limi
     };
     let usual =
         normal(Comparison::Less, copies.rate.0 / copies.share.max(0.01) * limits.transfer_link_share_min);
-    draft.agree_by(4.0, copies.share / FULL_PROOF, with_normal(evidence, usual));
+    let is_full_always = copies.share >= limits.transfer_link_share_min;
+    let strength = if is_full_always {
+        copies.share / FULL_PROOF
+    } else {
+        // They may also go on while kernels run.
+        draft.silent(1.0);
+        work.copies_in_rest(&copies, limits) * IN_REST_STRENGTH
+    };
+    draft.agree_by(4.0, strength, with_normal(evidence, usual));
     if !copies.is_by_counters {
         // Moments of 20 ms may show the peaks only.
         draft.silent(3.0);
