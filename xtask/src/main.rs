@@ -10,6 +10,7 @@ mod generate;
 mod metadata;
 mod on_gpu;
 mod prerequisites;
+mod rightness;
 mod scenarios;
 mod score;
 mod tally;

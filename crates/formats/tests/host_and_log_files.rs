@@ -1,10 +1,13 @@
 //! Kernel logs and outputs of host tools of real machines, with values that were read by eye.
 
-#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests outside of a test function")]
+#![expect(clippy::unwrap_used, reason = "helpers of tests outside of a test function")]
+
+mod beside;
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+use beside::beside;
 use gpuwhy_formats::Format;
 use gpuwhy_formats::kernel_log::{LogStream, looks_like_log};
 use gpuwhy_formats::text::{Understood, understand};
@@ -12,17 +15,6 @@ use gpuwhy_model::process::Pid;
 use gpuwhy_model::reading::Reading;
 use gpuwhy_model::sample::{KernelFact, KernelLine, LogClock};
 use gpuwhy_model::scene::Scene;
-
-/// Returns a folder of the shared data, if this machine has it.
-fn folder(below: &str) -> Option<PathBuf> {
-    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
-    let found = [beside, PathBuf::from("/work/shared")].into_iter().map(|root| root.join(below));
-    let folder = found.into_iter().find(|folder| folder.is_dir());
-    if folder.is_none() {
-        println!("skipped: no `shared/{below}`");
-    }
-    folder
-}
 
 fn text(path: &Path) -> String {
     String::from_utf8_lossy(&fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display())))
@@ -60,7 +52,7 @@ fn xid_numbers(scene: &Scene) -> Vec<u32> {
 
 #[test]
 fn logs_of_the_kernel_are_known_as_such() {
-    let Some(folder) = folder("testdata/kernel-log") else { return };
+    let Some(folder) = beside("testdata/kernel-log") else { return };
     for (name, numbers) in [
         ("leptonai-gpud__dmesg-time-format-iso.log", &[48, 63, 94][..]),
         ("leptonai-gpud__dmesg-time-format-short-iso.log", &[]),
@@ -81,7 +73,7 @@ fn logs_of_the_kernel_are_known_as_such() {
 
 #[test]
 fn what_real_logs_say_is_read() {
-    let Some(folder) = folder("testdata/kernel-log") else { return };
+    let Some(folder) = beside("testdata/kernel-log") else { return };
     let fault = only(&folder.join("leptonai-gpud__accelerator_dmesg.decode.iso.log"), Format::KernelLog);
     let in_nccl = |fact: &KernelFact| matches!(fact, KernelFact::BadAccess { library: Some(file), pid: Pid(2_536_443), .. } if file == "libnccl.so.2");
     assert_eq!(count(&fault, in_nccl), 2);
@@ -103,7 +95,7 @@ fn what_real_logs_say_is_read() {
 
 #[test]
 fn lines_of_tests_of_others_are_read_without_times() {
-    let Some(folder) = folder("testdata/kernel-log") else { return };
+    let Some(folder) = beside("testdata/kernel-log") else { return };
     let understood = understand(&text(&folder.join("leptonai-gpud__xid-lines-from-tests.txt")));
     let events = || understood.pieces.iter().flat_map(|piece| events(&piece.scene));
     let xids = events().filter(|line| matches!(line.fact, Some(KernelFact::Xid { .. }))).count();
@@ -124,7 +116,7 @@ fn lines_of_tests_of_others_are_read_without_times() {
 
 #[test]
 fn a_stream_finds_the_same_as_a_paste() {
-    let Some(folder) = folder("testdata/kernel-log") else { return };
+    let Some(folder) = beside("testdata/kernel-log") else { return };
     for name in [
         "leptonai-gpud__dmesg-with-xid-119.log",
         "leptonai-gpud__memory_dmesg.decode.iso.log",
@@ -145,7 +137,7 @@ fn a_stream_finds_the_same_as_a_paste() {
 
 #[test]
 fn outputs_of_host_tools_are_known() {
-    let Some(folder) = folder("testdata/nvidia-smi") else { return };
+    let Some(folder) = beside("testdata/nvidia-smi") else { return };
     let modules = only(&folder.join("Azure-azhpc-diagnostics__lsmod.nvidia.out"), Format::Lsmod);
     let names = modules.machine.driver.modules.known().unwrap();
     assert_eq!(names, &["nvidia", "nvidia_drm", "nvidia_modeset"]);
@@ -168,7 +160,7 @@ fn outputs_of_host_tools_are_known() {
 
 #[test]
 fn incidents_are_read_as_far_as_they_are_of_these_formats() {
-    let Some(folder) = folder("corpus") else { return };
+    let Some(folder) = beside("corpus") else { return };
     let part = |case: &str, format: Format| only(&folder.join(case), format);
     let ps = part("A-08-process-hidden-from-ps/ps.txt", Format::Ps);
     assert_eq!(ps.processes[0].key.pid, Pid(87354));

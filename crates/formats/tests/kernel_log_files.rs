@@ -1,21 +1,14 @@
 //! Kernel logs of real machines, with counts that were taken by other means.
 
-#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests outside of a test function")]
+#![expect(clippy::unwrap_used, reason = "helpers of tests outside of a test function")]
+
+mod beside;
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+use beside::beside;
 use gpuwhy_formats::kernel_log::{fallen_off_the_bus, is_about_cards, kmsg_records, xid};
-
-/// Returns the folder with the files, if this checkout has it.
-fn folder() -> Option<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/testdata/kernel-log");
-    if folder.is_dir() {
-        return Some(folder);
-    }
-    println!("skipped: no `{}`", folder.display());
-    None
-}
 
 fn lines(folder: &Path, name: &str) -> Vec<String> {
     let bytes = fs::read(folder.join(name)).unwrap();
@@ -24,7 +17,7 @@ fn lines(folder: &Path, name: &str) -> Vec<String> {
 
 #[test]
 fn every_xid_line_is_read() {
-    let Some(folder) = folder() else { return };
+    let Some(folder) = beside("testdata/kernel-log") else { return };
     for (name, number) in [
         ("leptonai-gpud__dmesg-time-format-iso.log", 11),
         ("leptonai-gpud__dmesg-with-xid-119.log", 5),
@@ -44,7 +37,7 @@ fn every_xid_line_is_read() {
 
 #[test]
 fn cards_that_fell_off_are_named_by_their_own_message() {
-    let Some(folder) = folder() else { return };
+    let Some(folder) = beside("testdata/kernel-log") else { return };
     let mut fell: Vec<String> =
         ["leptonai-gpud__xid-lines-from-tests.txt", "rupalis-nv-NVSentinel__xid-sxid-lines-from-tests.txt"]
             .iter()
@@ -57,7 +50,7 @@ fn cards_that_fell_off_are_named_by_their_own_message() {
 
 #[test]
 fn records_of_a_real_ring_are_whole() {
-    let Some(folder) = folder() else { return };
+    let Some(folder) = beside("testdata/kernel-log") else { return };
     let bytes = fs::read(folder.join("leptonai-gpud__kmsg.1.log")).unwrap();
     let records: Vec<_> = kmsg_records(&bytes).collect::<Result<_, _>>().unwrap();
     assert_eq!(records.len(), 47);

@@ -1,25 +1,18 @@
 //! Real texts of clusters and container runtimes, with values that were read by eye.
 
-#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests outside of a test function")]
+#![expect(clippy::unwrap_used, reason = "helpers of tests outside of a test function")]
+
+mod beside;
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+use beside::beside;
 use gpuwhy_formats::Format;
 use gpuwhy_formats::text::{Piece, understand};
 use gpuwhy_model::reading::Reading;
 use gpuwhy_model::scene::{JobPhase, PluginEvent, ProgramFact, StartObstacle};
 use gpuwhy_model::units::{Bytes, Cores, Percent};
-
-/// Returns a folder of the shared files, if this checkout has it.
-fn folder(name: &str) -> Option<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared").join(name);
-    if folder.is_dir() {
-        return Some(folder);
-    }
-    println!("skipped: no `{}`", folder.display());
-    None
-}
 
 /// Returns what of a file is of one of these formats; all of it is read.
 fn pieces(folder: &Path, name: &str, format: Format) -> Vec<Piece> {
@@ -32,7 +25,7 @@ fn pieces(folder: &Path, name: &str, format: Format) -> Vec<Piece> {
 
 #[test]
 fn every_file_of_the_cluster_is_recognised() {
-    let Some(folder) = folder("testdata/kubernetes") else { return };
+    let Some(folder) = beside("testdata/kubernetes") else { return };
     for entry in fs::read_dir(&folder).unwrap() {
         let path = entry.unwrap().path();
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
@@ -48,7 +41,7 @@ fn every_file_of_the_cluster_is_recognised() {
 
 #[test]
 fn a_pod_that_waits_for_five_cards() {
-    let Some(folder) = folder("testdata/kubernetes") else { return };
+    let Some(folder) = beside("testdata/kubernetes") else { return };
     let name = "robusta-dev-holmesgpt__12_KubePodNotReady_kubectl_describe.txt";
     let job = &pieces(&folder, name, Format::KubectlDescribe)[0].scene.jobs[0];
     assert_eq!(job.id, "default/user-profile-resources-659d4dd659-cq4kq");
@@ -66,7 +59,7 @@ fn a_pod_that_waits_for_five_cards() {
 
 #[test]
 fn nodes_and_pods_as_objects() {
-    let Some(folder) = folder("testdata/kubernetes") else { return };
+    let Some(folder) = beside("testdata/kubernetes") else { return };
     let name = "run-ai-fake-gpu-operator__node-mig-7g-40gb.yaml";
     let node = &pieces(&folder, name, Format::KubernetesObject)[0].scene.cluster[0];
     assert_eq!(node.name, "qa-mig-worker-gpu-a100");
@@ -103,7 +96,7 @@ fn nodes_and_pods_as_objects() {
 
 #[test]
 fn incidents_of_clusters() {
-    let Some(folder) = folder("corpus") else { return };
+    let Some(folder) = beside("corpus") else { return };
     let node =
         &pieces(&folder, "B-12-k8s-allocatable-zero-of-16/kubectl-get-node.yaml", Format::KubernetesObject)
             [0];
@@ -141,7 +134,7 @@ fn incidents_of_clusters() {
 
 #[test]
 fn incidents_of_containers() {
-    let Some(folder) = folder("corpus") else { return };
+    let Some(folder) = beside("corpus") else { return };
     for name in ["A-38-azure-persistence-off-timeout/docker.txt", "A-39-runc-hook-rpc-timeout/docker.txt"] {
         let line = &pieces(&folder, name, Format::ContainerError)[0].scene.program[0];
         let Some(ProgramFact::ContainerNotStarted(not_started)) = &line.fact else {

@@ -1,12 +1,14 @@
 //! Metrics, traces, stacks and serving logs of real machines and published incidents, with values that were read by eye.
 
-#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests outside of a test function")]
+#![expect(clippy::unwrap_used, reason = "helpers of tests outside of a test function")]
 #![expect(clippy::float_cmp, reason = "whole numbers, and figures as they were written, are kept exactly")]
+
+mod beside;
 
 use std::fs;
 use std::io::Read;
-use std::path::{Path, PathBuf};
 
+use beside::beside;
 use flate2::read::GzDecoder;
 use gpuwhy_formats::text::{Understood, understand};
 use gpuwhy_formats::{Format, trace};
@@ -16,21 +18,8 @@ use gpuwhy_model::sample::CardKind;
 use gpuwhy_model::scene::{ProgramFact, Scene, ServerState, Trace};
 use gpuwhy_model::units::{Bytes, Seconds, Share};
 
-/// Returns a file of the shared data, if this machine has it.
-fn shared(path: &str) -> Option<PathBuf> {
-    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
-    let found = [beside, PathBuf::from("/work/shared")]
-        .into_iter()
-        .map(|root| root.join(path))
-        .find(|path| path.exists());
-    if found.is_none() {
-        println!("skipped: no `shared/{path}`");
-    }
-    found
-}
-
 fn understood(path: &str) -> Option<Understood> {
-    let text = fs::read_to_string(shared(path)?).unwrap();
+    let text = fs::read_to_string(beside(path)?).unwrap();
     Some(understand(&text))
 }
 
@@ -128,7 +117,7 @@ fn metrics_of_cards_are_read() {
 
 /// Reads the traces of a file: as a stream, and as text, which must say the same.
 fn traces(name: &str) -> Option<Vec<Trace>> {
-    let path = shared(&format!("testdata/pytorch-trace/facebookresearch-HolisticTraceAnalysis__{name}"))?;
+    let path = beside(&format!("testdata/pytorch-trace/facebookresearch-HolisticTraceAnalysis__{name}"))?;
     let mut text = String::new();
     GzDecoder::new(fs::File::open(&path).unwrap()).read_to_string(&mut text).unwrap();
     let streamed = trace::read(text.as_bytes()).unwrap_or_else(|| panic!("{name}"));
@@ -178,7 +167,7 @@ fn traces_are_read() {
 #[test]
 fn a_list_that_is_no_trace_is_none() {
     let Some(path) =
-        shared("testdata/pytorch-trace/facebookresearch-HolisticTraceAnalysis__memory_timeline.raw.gz")
+        beside("testdata/pytorch-trace/facebookresearch-HolisticTraceAnalysis__memory_timeline.raw.gz")
     else {
         return;
     };

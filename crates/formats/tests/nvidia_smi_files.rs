@@ -1,25 +1,18 @@
 //! Output of `nvidia-smi -q -x` of real machines, with values that were read by eye.
 
-#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests outside of a test function")]
+#![expect(clippy::unwrap_used, reason = "helpers of tests outside of a test function")]
+
+mod beside;
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+use beside::beside;
 use gpuwhy_formats::{Format, nvidia_smi_xml, recognise};
 use gpuwhy_model::reading::{Failure, Reading};
 use gpuwhy_model::sample::{CardKind, ClientKind, ClockReasons};
 use gpuwhy_model::scene::{Card, Scene};
 use gpuwhy_model::units::{Bytes, BytesPerSecond, Celsius, Megahertz, Percent, Watts};
-
-/// Returns the folder with the files, if this checkout has it.
-fn folder() -> Option<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/testdata/nvidia-smi");
-    if folder.is_dir() {
-        return Some(folder);
-    }
-    println!("skipped: no `{}`", folder.display());
-    None
-}
 
 fn scene(folder: &Path, name: &str) -> Scene {
     let text = fs::read_to_string(folder.join(name)).unwrap();
@@ -38,7 +31,7 @@ fn memory(card: &Card) -> [u64; 4] {
 
 #[test]
 fn every_file_is_recognised_and_read() {
-    let Some(folder) = folder() else { return };
+    let Some(folder) = beside("testdata/nvidia-smi") else { return };
     let mut files = 0;
     for entry in fs::read_dir(&folder).unwrap() {
         let path = entry.unwrap().path();
@@ -63,7 +56,7 @@ fn every_file_is_recognised_and_read() {
 
 #[test]
 fn eight_h100() {
-    let Some(folder) = folder() else { return };
+    let Some(folder) = beside("testdata/nvidia-smi") else { return };
     let scene = scene(&folder, "NVIDIA-k8s-test-infra__qx-h100.xml");
     assert_eq!(scene.machine.driver.version, Reading::Known("580.105.08".into()));
     assert_eq!(scene.machine.driver.cuda_version, Reading::Known("13.0".into()));
@@ -88,7 +81,7 @@ fn eight_h100() {
 
 #[test]
 fn a_gb200_that_is_lost() {
-    let Some(folder) = folder() else { return };
+    let Some(folder) = beside("testdata/nvidia-smi") else { return };
     let scene = scene(&folder, "NVIDIA-k8s-test-infra__qx-gb200-lost.xml");
     let [alive, lost] = scene.cards.as_slice() else { panic!("two cards") };
     assert_eq!(alive.handle, Reading::Known(()));
@@ -106,7 +99,7 @@ fn a_gb200_that_is_lost() {
 
 #[test]
 fn an_a100_in_four_instances() {
-    let Some(folder) = folder() else { return };
+    let Some(folder) = beside("testdata/nvidia-smi") else { return };
     let scene = scene(&folder, "influxdata-telegraf__a100-sxm4-v12.xml");
     assert_eq!(scene.machine.driver.card_count, Reading::Known(4));
     assert_eq!(scene.cards.len(), 5);
@@ -130,7 +123,7 @@ fn an_a100_in_four_instances() {
 
 #[test]
 fn a_desktop_card_with_four_programs() {
-    let Some(folder) = folder() else { return };
+    let Some(folder) = beside("testdata/nvidia-smi") else { return };
     let scene = scene(&folder, "influxdata-telegraf__rtx-4000-sff-ada-v13.xml");
     let card = &scene.cards[0];
     assert_eq!(memory(card), [20475, 460, 3534, 16482]);
@@ -160,7 +153,7 @@ fn a_desktop_card_with_four_programs() {
 
 #[test]
 fn old_drivers_use_other_names() {
-    let Some(folder) = folder() else { return };
+    let Some(folder) = beside("testdata/nvidia-smi") else { return };
     let old = scene(&folder, "influxdata-telegraf__gtx-1660-ti.xml");
     let card = &old.cards[0];
     assert_eq!(card.memory.known().unwrap().total, mebibytes(5912));
@@ -186,7 +179,7 @@ fn old_drivers_use_other_names() {
 
 #[test]
 fn secrets_in_process_names_are_masked() {
-    let Some(folder) = folder() else { return };
+    let Some(folder) = beside("testdata/nvidia-smi") else { return };
     let scene = scene(&folder, "influxdata-telegraf__rtx-3080-v12.xml");
     let clients = scene.cards[0].known_clients();
     assert_eq!(clients.len(), 5);

@@ -1,9 +1,10 @@
 //! Pasted output of `nvidia-smi` of real machines, with values that were read by eye, and the same damaged.
 
-#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests outside of a test function")]
+#![expect(clippy::unwrap_used, reason = "helpers of tests outside of a test function")]
+
+mod beside;
 
 use std::fs;
-use std::path::{Path, PathBuf};
 
 use gpuwhy_formats::Format;
 use gpuwhy_formats::text::{Piece, understand};
@@ -14,15 +15,11 @@ use gpuwhy_model::scene::{Card, Scene};
 use gpuwhy_model::units::{Bytes, Celsius, Megahertz, Percent, Watts};
 use proptest::prelude::*;
 
-/// Returns a file of the folder beside the repository, if this checkout has it.
+use beside::beside;
+
+/// Returns a text of the data beside this checkout.
 fn text(path: &str) -> Option<String> {
-    let shared = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
-    let file: PathBuf = shared.join(path);
-    if !shared.is_dir() {
-        println!("skipped: no `{}`", shared.display());
-        return None;
-    }
-    Some(fs::read_to_string(file).unwrap())
+    beside(path).map(|file| fs::read_to_string(file).unwrap())
 }
 
 fn pieces(text: &str, format: Format) -> Vec<Piece> {

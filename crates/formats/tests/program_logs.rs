@@ -1,9 +1,9 @@
 //! What programs print: cut anywhere, damaged, and the logs of public incidents where they are at hand.
 
-#![expect(clippy::print_stdout, reason = "helpers of tests outside of a test function")]
+mod beside;
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use gpuwhy_formats::Format;
 use gpuwhy_formats::text::understand;
@@ -11,10 +11,12 @@ use gpuwhy_model::scene::{LogLine, NcclWay, ProgramFact};
 use gpuwhy_model::units::{Bytes, Seconds};
 use proptest::prelude::*;
 
+use beside::beside;
+
 /// Something of everything that is looked for.
 const LOG: &str = r#"[rank1]: Traceback (most recent call last):
 [rank0]:[E1130 10:00:00.123 ProcessGroupNCCL.cpp:607] [Rank 0] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=17, OpType=ALLREDUCE, NumelIn=4, NumelOut=4, Timeout(ms)=600000) ran for 600071 milliseconds before timing out.
-[rank1]:   File "/work/train.py", line 88, in <module>
+[rank1]:   File "/home/ana/train.py", line 88, in <module>
 [rank1]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 3 has a total capacity of 24.00 GiB of which 512.00 MiB is free. Process 71 has 3.00 GiB memory in use. Including non-PyTorch memory, this process has 20.50 GiB memory in use. Of the allocated memory 17.00 GiB is allocated by PyTorch, with 128.00 MiB allocated in private pools (e.g., CUDA Graphs), and 3.00 GiB is reserved by PyTorch but unallocated.
 (EngineCore_0 pid=77) ERROR 11-30 10:00:00 [core.py:390] ValueError: To serve at least one request (8.00 GiB KV cache is needed, which is larger than the available KV cache memory (2.00 GiB)
 2026-11-30T10:00:00.5Z ERROR shard: CUDA error 802: system not yet initialized
@@ -77,17 +79,6 @@ proptest! {
     }
 }
 
-/// Returns the folder of public incidents, if this checkout has it.
-fn corpus() -> Option<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus");
-    let folder = if folder.is_dir() { folder } else { PathBuf::from("/work/shared/corpus") };
-    if folder.is_dir() {
-        return Some(folder);
-    }
-    println!("skipped: no `{}`", folder.display());
-    None
-}
-
 fn of_incident(folder: &Path, file: &str) -> Vec<LogLine> {
     let text = fs::read_to_string(folder.join(file)).unwrap_or_else(|error| panic!("{file}: {error}"));
     let understood = understand(&text);
@@ -102,7 +93,7 @@ fn first<'line>(lines: &'line [LogLine], file: &str) -> &'line ProgramFact {
 
 #[test]
 fn figures_of_incidents_are_read() {
-    let Some(folder) = corpus() else { return };
+    let Some(folder) = beside("corpus") else { return };
     let memory = |file: &str| match first(&of_incident(&folder, file), file).clone() {
         ProgramFact::OutOfCardMemory(memory) => memory,
         other => panic!("{file}: {other:?}"),
@@ -122,7 +113,7 @@ fn figures_of_incidents_are_read() {
 
 #[test]
 fn words_of_incidents_are_understood() {
-    let Some(folder) = corpus() else { return };
+    let Some(folder) = beside("corpus") else { return };
     let fact = |file: &str| first(&of_incident(&folder, file), file).clone();
     assert!(matches!(fact("A-01-orphan-enginecore-gb10/vllm-startup.log"), ProgramFact::ServerMemory(_)));
     assert!(matches!(

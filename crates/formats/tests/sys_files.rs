@@ -1,20 +1,18 @@
 //! Files of sysfs and of graphics drivers of real machines.
 
-#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests outside of a test function")]
+#![expect(clippy::unwrap_used, reason = "helpers of tests outside of a test function")]
+
+mod beside;
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
+use beside::beside;
 use gpuwhy_formats::proc::{pressure, whole_number};
 use gpuwhy_formats::sys::{drm_client, error_total, lane_speed, numa_node, width};
 
 /// Returns a file of the test data as text, if this checkout has it.
 fn text_of(name: &str) -> Option<String> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/testdata").join(name);
-    if !path.is_file() {
-        println!("skipped: no `{}`", path.display());
-        return None;
-    }
+    let path = beside(&format!("testdata/{name}"))?;
     Some(String::from_utf8_lossy(&std::fs::read(path).unwrap()).into_owned())
 }
 

@@ -5,28 +5,16 @@ use gpuwhy_model::action::{FixClass, SubjectKind};
 use gpuwhy_model::cause::Cause;
 use gpuwhy_model::report::{Report, ReportFinding, ReportFix};
 
-/// From this confidence on a wrong first answer is a confident one.
-const CONFIDENT: f64 = 0.7;
+use crate::rightness::{CONFIDENT, Rightness};
 
 /// From this confidence on a finding is an answer.
 const ANSWER: f64 = 0.5;
 
 /// What is right and wrong about one report.
-#[expect(clippy::struct_excessive_bools, reason = "each is one column of the closing line")]
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Judgement {
-    /// A right answer stands first.
-    pub(crate) is_first: bool,
-    /// The planted cause itself stands first.
-    pub(crate) is_strictly_first: bool,
-    /// A right answer is among the first three.
-    pub(crate) is_in_three: bool,
-    /// It gives up where there is an answer.
-    pub(crate) is_undetermined: bool,
-    /// A wrong answer stands first, with confidence.
-    pub(crate) is_confident_wrong: bool,
-    /// It offers to do something to somebody who is not to blame.
-    pub(crate) is_harmful: bool,
+    /// How right its answers are.
+    pub(crate) rightness: Rightness,
     /// The right process and cards are named; judged only where the first answer is right and somebody is to blame.
     pub(crate) is_culprit_right: Option<bool>,
     /// It takes a near miss for the real thing.
@@ -40,7 +28,8 @@ impl Judgement {
     pub(crate) fn is_right(self) -> bool {
         let names_the_right_one = self.is_culprit_right != Some(false);
         let names_all = self.are_all_named != Some(false);
-        self.is_first && names_the_right_one && names_all && !self.took_near_miss && !self.is_harmful
+        let Rightness { is_first, is_harmful, .. } = self.rightness;
+        is_first && names_the_right_one && names_all && !self.took_near_miss && !is_harmful
     }
 }
 
@@ -52,12 +41,18 @@ pub(crate) fn judge(report: &Report, truth: &Truth, positions: &[usize]) -> Judg
     let gives_up = first.is_some_and(|first| first.cause == Cause::Undetermined);
     let is_wrong = answer.is_none() && !gives_up;
     Judgement {
-        is_first: answer.is_some(),
-        is_strictly_first: first.is_some_and(|first| Some(first.cause.id()) == planted),
-        is_in_three: report.findings.iter().take(3).any(|finding| answer_for(finding, truth).is_some()),
-        is_undetermined: gives_up && answer.is_none(),
-        is_confident_wrong: is_wrong && first.is_some_and(|first| first.confidence >= CONFIDENT),
-        is_harmful: report.findings.iter().flat_map(|finding| &finding.fixes).any(|fix| harms(fix, truth)),
+        rightness: Rightness {
+            is_first: answer.is_some(),
+            is_strictly_first: first.is_some_and(|first| Some(first.cause.id()) == planted),
+            is_in_three: report.findings.iter().take(3).any(|finding| answer_for(finding, truth).is_some()),
+            is_undetermined: gives_up && answer.is_none(),
+            is_confident_wrong: is_wrong && first.is_some_and(|first| first.confidence >= CONFIDENT),
+            is_harmful: report
+                .findings
+                .iter()
+                .flat_map(|finding| &finding.fixes)
+                .any(|fix| harms(fix, truth)),
+        },
         is_culprit_right: answer
             .zip(first)
             .and_then(|(answer, first)| names_culprit(first, answer, positions)),
@@ -168,7 +163,9 @@ mod tests {
     #[test]
     fn a_right_report_is_right() {
         let judgement = judged(&truth("vram-held-by-dead-process", 4242, 2));
-        assert!(judgement.is_right() && judgement.is_strictly_first && judgement.is_in_three);
+        assert!(
+            judgement.is_right() && judgement.rightness.is_strictly_first && judgement.rightness.is_in_three
+        );
         assert_eq!(judgement.is_culprit_right, Some(true));
     }
 
@@ -180,14 +177,14 @@ mod tests {
 
     #[test]
     fn a_fix_for_somebody_else_is_harmful() {
-        assert!(judged(&truth("vram-held-by-dead-process", 4243, 2)).is_harmful);
-        assert!(!judged(&truth("vram-held-by-dead-process", 4242, 2)).is_harmful);
+        assert!(judged(&truth("vram-held-by-dead-process", 4243, 2)).rightness.is_harmful);
+        assert!(!judged(&truth("vram-held-by-dead-process", 4242, 2)).rightness.is_harmful);
     }
 
     #[test]
     fn another_cause_is_confidently_wrong() {
         let judgement = judged(&truth("idle-reserved", 4242, 2));
-        assert!(!judgement.is_first && judgement.is_confident_wrong);
+        assert!(!judgement.rightness.is_first && judgement.rightness.is_confident_wrong);
         assert_eq!(judgement.is_culprit_right, None);
     }
 
@@ -196,7 +193,7 @@ mod tests {
         let mut truth = truth("vram-held-by-dead-process", 4242, 2);
         truth.answers.insert(0, Answer { cause: "vram-full".to_owned(), culprits: vec![], cards: vec![] });
         let judgement = judged(&truth);
-        assert!(judgement.is_first && !judgement.is_strictly_first);
+        assert!(judgement.rightness.is_first && !judgement.rightness.is_strictly_first);
     }
 
     #[test]
@@ -207,7 +204,7 @@ mod tests {
         truth.also = self::truth("idle-reserved", 4242, 2).answers;
         let judgement = judged(&truth);
         assert_eq!(judgement.are_all_named, Some(false));
-        assert!(judgement.is_first && !judgement.is_right());
+        assert!(judgement.rightness.is_first && !judgement.is_right());
     }
 
     #[test]

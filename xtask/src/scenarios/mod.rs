@@ -65,24 +65,12 @@ fn run_one(workspace: &Workspace, template: &Template, seed: u64, score: &mut Sc
             println!("void  {name} seed {seed}: {why}");
         }
         Err(error) => {
-            score.add(NO_ANSWER);
+            // It is a miss in every way but a harmful or a confident one.
+            score.add(judge::Judgement::default());
             println!("MISS  {name} seed {seed}: {error:#}");
         }
     }
 }
-
-/// A run that ended without a report: it is a miss in every way but a harmful or a confident one.
-const NO_ANSWER: judge::Judgement = judge::Judgement {
-    is_first: false,
-    is_strictly_first: false,
-    is_in_three: false,
-    is_undetermined: false,
-    is_confident_wrong: false,
-    is_harmful: false,
-    is_culprit_right: None,
-    took_near_miss: false,
-    are_all_named: None,
-};
 
 /// Returns the scenarios of this name, or of this cause with its near misses; all without a name.
 ///

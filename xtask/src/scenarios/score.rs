@@ -3,18 +3,13 @@
 use std::fmt;
 
 use super::judge::Judgement;
+use crate::rightness::Count;
 use crate::tally::Part;
 
 /// How many reports were right and wrong, and in which way.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Score {
-    cases: usize,
-    first: usize,
-    strictly: usize,
-    in_three: usize,
-    undetermined: usize,
-    confident_wrong: usize,
-    harmful: usize,
+    count: Count,
     culprits: usize,
     culprits_right: usize,
     near_miss: usize,
@@ -26,13 +21,7 @@ pub(crate) struct Score {
 impl Score {
     /// Counts one judged report.
     pub(crate) fn add(&mut self, judgement: Judgement) {
-        self.cases += 1;
-        self.first += usize::from(judgement.is_first);
-        self.strictly += usize::from(judgement.is_strictly_first);
-        self.in_three += usize::from(judgement.is_in_three);
-        self.undetermined += usize::from(judgement.is_undetermined);
-        self.confident_wrong += usize::from(judgement.is_confident_wrong);
-        self.harmful += usize::from(judgement.is_harmful);
+        self.count.add(judgement.rightness);
         self.culprits += usize::from(judgement.is_culprit_right.is_some());
         self.culprits_right += usize::from(judgement.is_culprit_right == Some(true));
         self.near_miss += usize::from(judgement.took_near_miss);
@@ -54,26 +43,18 @@ impl Score {
     /// Whether the promise holds: 95 % of first causes right, every culprit right, no near miss taken, nothing harmful.
     pub(crate) fn holds(&self) -> bool {
         const PERCENT_RIGHT: usize = 95;
-        let is_right_often = self.first * 100 >= self.cases * PERCENT_RIGHT;
+        let is_right_often = self.count.is_at_least(self.count.first, PERCENT_RIGHT);
         let are_culprits_right = self.culprits_right == self.culprits;
-        self.cases > 0 && is_right_often && are_culprits_right && self.near_miss == 0 && self.harmful == 0
+        is_right_often && are_culprits_right && self.near_miss == 0 && self.count.harmful == 0
     }
 }
 
 impl fmt::Display for Score {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let of_cases = |part| Part { part, whole: self.cases };
         write!(
             formatter,
-            "cases {} first {} strictly {} in-three {} undetermined {} confident-wrong {} harmful {} culprit {} \
-             near-miss {} void {}",
-            self.cases,
-            of_cases(self.first),
-            of_cases(self.strictly),
-            of_cases(self.in_three),
-            self.undetermined,
-            self.confident_wrong,
-            self.harmful,
+            "{} culprit {} near-miss {} void {}",
+            self.count,
             Part { part: self.culprits_right, whole: self.culprits },
             self.near_miss,
             self.void,
@@ -84,18 +65,23 @@ impl fmt::Display for Score {
 #[cfg(test)]
 mod tests {
     use super::Score;
+    use crate::rightness::Rightness;
     use crate::scenarios::judge::Judgement;
 
     const RIGHT: Judgement = Judgement {
+        rightness: FIRST,
+        is_culprit_right: Some(true),
+        took_near_miss: false,
+        are_all_named: None,
+    };
+
+    const FIRST: Rightness = Rightness {
         is_first: true,
         is_strictly_first: true,
         is_in_three: true,
         is_undetermined: false,
         is_confident_wrong: false,
         is_harmful: false,
-        is_culprit_right: Some(true),
-        took_near_miss: false,
-        are_all_named: None,
     };
 
     fn score(judgements: &[Judgement]) -> Score {
@@ -108,7 +94,8 @@ mod tests {
 
     #[test]
     fn the_line_has_its_fixed_form() {
-        let wrong = Judgement { is_first: false, is_strictly_first: false, is_culprit_right: None, ..RIGHT };
+        let third = Rightness { is_first: false, is_strictly_first: false, ..FIRST };
+        let wrong = Judgement { rightness: third, is_culprit_right: None, ..RIGHT };
         let mut score = score(&[RIGHT, wrong]);
         score.add_void();
         assert_eq!(
@@ -130,9 +117,12 @@ mod tests {
     fn every_part_of_the_promise_counts() {
         assert!(score(&[RIGHT]).holds());
         assert!(!score(&[]).holds());
-        assert!(!score(&[RIGHT, Judgement { is_first: false, ..RIGHT }]).holds());
+        assert!(
+            !score(&[RIGHT, Judgement { rightness: Rightness { is_first: false, ..FIRST }, ..RIGHT }])
+                .holds()
+        );
         assert!(!score(&[Judgement { is_culprit_right: Some(false), ..RIGHT }]).holds());
         assert!(!score(&[Judgement { took_near_miss: true, ..RIGHT }]).holds());
-        assert!(!score(&[Judgement { is_harmful: true, ..RIGHT }]).holds());
+        assert!(!score(&[Judgement { rightness: Rightness { is_harmful: true, ..FIRST }, ..RIGHT }]).holds());
     }
 }

@@ -5,45 +5,23 @@ use gpuwhy_model::cause::Cause;
 use gpuwhy_model::report::{Report, ReportFinding};
 
 use super::case::Case;
+use crate::rightness::{CONFIDENT, Rightness};
 
-/// From this confidence on a wrong first answer is a confident one.
-const CONFIDENT: f64 = 0.7;
-
-/// What is right and wrong about one report.
-#[expect(clippy::struct_excessive_bools, reason = "each is one column of the closing line")]
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Judgement {
-    /// The cause, or one that is as right, stands first.
-    pub(super) is_first: bool,
-    /// The cause itself stands first.
-    pub(super) is_strictly_first: bool,
-    /// One of them is among the first three.
-    pub(super) is_in_three: bool,
-    /// It gives up where there is an answer.
-    pub(super) is_undetermined: bool,
-    /// Something that is not true at all stands first, with confidence.
-    pub(super) is_confident_wrong: bool,
-    /// It offers to do something to what is healthy, or where there is nothing to do.
-    pub(super) is_harmful: bool,
-}
-
-impl Judgement {
-    /// Returns the word for the list.
-    pub(super) fn word(self) -> &'static str {
-        match self {
-            Self { is_harmful: true, .. } => "HARMFUL",
-            Self { is_confident_wrong: true, .. } => "CONFIDENT",
-            Self { is_strictly_first: true, .. } => "strictly",
-            Self { is_first: true, .. } => "first",
-            Self { is_in_three: true, .. } => "in-three",
-            Self { is_undetermined: true, .. } => "undecided",
-            _ => "MISS",
-        }
+/// Returns the word for the list.
+pub(super) const fn word(judgement: Rightness) -> &'static str {
+    match judgement {
+        Rightness { is_harmful: true, .. } => "HARMFUL",
+        Rightness { is_confident_wrong: true, .. } => "CONFIDENT",
+        Rightness { is_strictly_first: true, .. } => "strictly",
+        Rightness { is_first: true, .. } => "first",
+        Rightness { is_in_three: true, .. } => "in-three",
+        Rightness { is_undetermined: true, .. } => "undecided",
+        _ => "MISS",
     }
 }
 
 /// Judges a report by what is known of the incident.
-pub(super) fn judge(report: &Report, case: &Case) -> Judgement {
+pub(super) fn judge(report: &Report, case: &Case) -> Rightness {
     let is_right = |finding: &ReportFinding| {
         finding.cause.id() == case.cause || case.accept.iter().any(|cause| cause == finding.cause.id())
     };
@@ -52,7 +30,7 @@ pub(super) fn judge(report: &Report, case: &Case) -> Judgement {
     let gives_up = first.is_some_and(|first| first.cause == Cause::Undetermined);
     let is_true_too = first.is_some_and(|first| case.secondary.iter().any(|cause| cause == first.cause.id()));
     let is_wrong = !is_first && !gives_up && !is_true_too;
-    Judgement {
+    Rightness {
         is_first,
         is_strictly_first: first.is_some_and(|first| first.cause.id() == case.cause),
         is_in_three: report.findings.iter().take(3).any(is_right),

@@ -11,9 +11,10 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, bail};
 use gpuwhy_model::report::Report;
 
+use crate::rightness::Rightness;
 use crate::workspace::{Profile, Workspace, succeed};
 use case::Case;
-use judge::{Judgement, judge};
+use judge::{judge, word};
 pub(crate) use total::Total;
 
 /// An answer that takes longer is none.
@@ -52,7 +53,7 @@ fn over(cases: &[Case], list: bool, ask: impl Fn(&Case) -> Result<Report>) -> To
 }
 
 /// Returns what was said of an incident, and whether it is right.
-fn line(case: &Case, outcome: &Result<(Judgement, Report)>) -> String {
+fn line(case: &Case, outcome: &Result<(Rightness, Report)>) -> String {
     let (judgement, report) = match outcome {
         Ok(outcome) => outcome,
         Err(error) => return format!("error      {}  {}: {error:#}", case.id, case.cause),
@@ -60,7 +61,7 @@ fn line(case: &Case, outcome: &Result<(Judgement, Report)>) -> String {
     let findings = report.findings.iter().take(3);
     let said: Vec<String> =
         findings.map(|finding| format!("{} {:.2}", finding.cause, finding.confidence)).collect();
-    format!("{:10} {}  {}: {}", judgement.word(), case.id, case.cause, said.join(", "))
+    format!("{:10} {}  {}: {}", word(*judgement), case.id, case.cause, said.join(", "))
 }
 
 /// Lets gpuwhy read the texts of an incident.

@@ -6,8 +6,9 @@ use gpuwhy_model::cause::Cause;
 use gpuwhy_model::report::{Report, ReportFinding};
 
 use super::case::{Case, cases};
-use super::judge::{Judgement, judge};
+use super::judge::judge;
 use super::over;
+use crate::rightness::Rightness;
 
 /// A report with every field; its first finding is changed to what a test needs.
 const EXAMPLE: &str = include_str!("../../../crates/model/src/report_example.json");
@@ -49,7 +50,7 @@ fn one(description: &str) -> Case {
     cases(folder.path()).unwrap().remove(0)
 }
 
-fn judged(description: &str, report: &Report) -> Judgement {
+fn judged(description: &str, report: &Report) -> Rightness {
     judge(report, &one(description))
 }
 

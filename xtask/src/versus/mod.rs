@@ -142,7 +142,7 @@ fn look(
     let planted = truth.answers.iter().map(|answer| answer.cause.as_str()).collect::<Vec<_>>().join(" or ");
     let ours = report.findings.first().map_or("nothing", |first| first.cause.id());
     Ok(Ok(Comparison {
-        is_ours_right: judge(&report, &truth, &positions).is_first,
+        is_ours_right: judge(&report, &truth, &positions).rightness.is_first,
         is_theirs_right: theirs.is_right(&truth, &uuids, table),
         story: format!("planted {planted}; gpuwhy {ours}; nvsonar {}", theirs.story()),
     }))

@@ -1,7 +1,7 @@
 //! Outputs of real clusters, with values that were read by eye.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use gpuwhy_formats::Format;
 use gpuwhy_formats::text::{Understood, understand};
@@ -9,18 +9,8 @@ use gpuwhy_model::reading::Reading;
 use gpuwhy_model::scene::{JobPhase, NodeCondition, QuotaReach};
 use gpuwhy_model::units::{Bytes, Cores, Seconds};
 
+use super::beside::beside;
 use super::{known, node};
-
-/// Returns a folder beside this checkout, if it is there.
-#[expect(clippy::print_stdout, reason = "a test that cannot look says so")]
-fn beside(name: &str) -> Option<PathBuf> {
-    let near = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared").join(name);
-    let found = [near, Path::new("/work/shared").join(name)].into_iter().find(|folder| folder.is_dir());
-    if found.is_none() {
-        println!("skipped: no `shared/{name}` beside this checkout");
-    }
-    found
-}
 
 fn read(folder: &Path, name: &str) -> Understood {
     let bytes = fs::read(folder.join(name)).unwrap();

@@ -3,6 +3,8 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests outside of a test function")]
 
 mod accounting;
+#[path = "../beside/mod.rs"]
+mod beside;
 mod broken;
 mod cluster;
 mod documents;

@@ -192,7 +192,7 @@ fn take_heat(cell: &Cell<'_>, line: u64, card: &mut CardSample) {
 }
 
 /// Reads `used / total`. What is free is not printed: it is what is not used, the driver's own share included.
-fn memory_of(cell: &Cell<'_>) -> Reading<CardMemory> {
+pub(super) fn memory_of(cell: &Cell<'_>) -> Reading<CardMemory> {
     let Some((used, total)) = cell.text.split_once('/').filter(|(used, _)| memory(used).is_some()) else {
         return cell.whole().map_or_else(Reading::default, said).and_then(|_| Reading::default());
     };

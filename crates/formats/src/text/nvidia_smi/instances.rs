@@ -1,11 +1,11 @@
 //! The table of multi-instance devices below the table of cards.
 
 use gpuwhy_model::reading::Reading;
-use gpuwhy_model::sample::{CardKind, CardMemory, CardSample};
-use gpuwhy_model::units::Bytes;
+use gpuwhy_model::sample::{CardKind, CardSample};
 
+use super::card_row::memory_of;
 use super::row::Cell;
-use crate::nvidia_cell::{memory, said, whole};
+use crate::nvidia_cell::{said, whole};
 
 /// An instance with the numbers that its processes name it by.
 #[derive(Debug, Clone)]
@@ -29,7 +29,7 @@ pub(super) fn begin(cells: &[Cell<'_>]) -> Option<Instance> {
         kind: CardKind::MigInstance,
         parent: Some(card),
         handle: Reading::Known(()),
-        memory: amounts(*held),
+        memory: memory_of(held),
         ..CardSample::default()
     };
     // The number of multiprocessors, then that of errors that were not corrected.
@@ -42,27 +42,12 @@ pub(super) fn begin(cells: &[Cell<'_>]) -> Option<Instance> {
 
 /// Returns whether cells are an instance's second row: its window into the card's memory.
 pub(super) fn is_bar1(cells: &[Cell<'_>]) -> bool {
-    matches!(cells, [first, held, ..] if first.is_blank() && amounts(*held).is_known())
+    matches!(cells, [first, held, ..] if first.is_blank() && memory_of(held).is_known())
 }
 
 /// Reads an instance's second row.
 pub(super) fn take_bar1(cells: &[Cell<'_>], instance: &mut Instance) {
     if let Some(held) = cells.get(1) {
-        instance.sample.bar1 = amounts(*held);
+        instance.sample.bar1 = memory_of(held);
     }
-}
-
-fn amounts(cell: Cell<'_>) -> Reading<CardMemory> {
-    let Some((used, total)) = cell.text.split_once('/') else {
-        return cell.whole().map_or_else(Reading::default, said).and_then(|_| Reading::default());
-    };
-    let amounts = memory(used).zip(memory(total)).filter(|(used, total)| used.0 <= total.0);
-    amounts
-        .map(|(used, total)| CardMemory {
-            total,
-            reserved: Reading::default(),
-            used,
-            free: Bytes(total.0 - used.0),
-        })
-        .into()
 }

@@ -12,9 +12,9 @@ use gpuwhy_model::scene::Scene;
 use gpuwhy_model::units::{Bytes, Percent};
 
 use super::columns::{Columns, Row};
-use super::looks::{Look, Looks};
-use super::nvidia_scene::{container_of, scene_of};
-use super::{Block, Context, Line, Remark};
+use super::looks::Look;
+use super::nvidia_scene::scene_of;
+use super::{Block, Context, Line, Output};
 use crate::Format;
 
 /// No look has more rows.
@@ -31,37 +31,8 @@ struct Entry {
 
 /// Reads the output that begins with the first of these lines.
 pub(crate) fn read(lines: &[Line<'_>], context: &Context<'_>) -> Option<Block> {
-    let mut columns = heading(&lines.first()?.text)?;
-    let mut looks: Looks<Entry> = Looks::new(context.command);
-    let mut remarks = Vec::new();
-    let mut taken = 0;
-    for (line, place) in lines.iter().zip(1..) {
-        let text = line.text.trim();
-        if let Some(other) = heading(text) {
-            columns = other;
-        } else if let Some(row) = columns.row(text, place == lines.len()) {
-            match entry(&row) {
-                Some(entry) => {
-                    let is_new = looks.newest().is_some_and(|look| begins_another(look, &entry));
-                    looks.add(&row, entry, is_new);
-                }
-                None => remarks.push(Remark::NotUnderstood { line: line.number }),
-            }
-        } else if !Columns::are_units(text) {
-            break;
-        }
-        taken = place;
-    }
-    // Behind the last line of a text more may have stood.
-    let looks = looks.finish(taken == lines.len());
-    if looks.is_empty() {
-        return None;
-    }
-    let mut scene = scene(&looks);
-    if let Some(container) = context.command.and_then(container_of) {
-        scene.machine.container = Reading::Known(container.to_owned());
-    }
-    Some(Block { lines: taken, scene, remarks })
+    let output = Output { heading, row: entry, begins_another, scene };
+    output.read(lines, context)
 }
 
 fn heading(text: &str) -> Option<Columns> {

@@ -167,7 +167,7 @@ mod tests {
                 Shape::Header,
             ),
             ("Cell In[1], line 2", false, Shape::Frame),
-            ("File /work/nb.py:2, in load(path)", false, Shape::Frame),
+            ("File /home/ana/nb.py:2, in load(path)", false, Shape::Frame),
             ("----> 2     with open(path) as handle:", true, Shape::Detail),
             ("      3         return handle.read()", true, Shape::Detail),
             ("KeyError: 'rank'", false, named("KeyError", "'rank'")),

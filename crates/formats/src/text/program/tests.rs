@@ -28,12 +28,12 @@ fn classes(text: &str) -> Vec<ErrorClass> {
 }
 
 const MISSING_FILE: &str = r#"Traceback (most recent call last):
-  File "/work/missing_file.py", line 7, in <module>
+  File "/home/ana/missing_file.py", line 7, in <module>
     main()
     ~~~~^^
-  File "/work/missing_file.py", line 6, in main
+  File "/home/ana/missing_file.py", line 6, in main
     settings = load("conf/train.json")
-  File "/work/missing_file.py", line 3, in load
+  File "/home/ana/missing_file.py", line 3, in load
     with open(path) as handle:
          ~~~~^^^^^^
 FileNotFoundError: [Errno 2] No such file or directory: 'conf/train.json'
@@ -41,18 +41,18 @@ FileNotFoundError: [Errno 2] No such file or directory: 'conf/train.json'
 
 /// Printed by a real program under Python 3.11.
 const CHAINED: &str = r#"Traceback (most recent call last):
-  File "/work/chained.py", line 5, in main
+  File "/home/ana/chained.py", line 5, in main
     load()
-  File "/work/chained.py", line 2, in load
+  File "/home/ana/chained.py", line 2, in load
     open("weights.bin")
 FileNotFoundError: [Errno 2] No such file or directory: 'weights.bin'
 
 The above exception was the direct cause of the following exception:
 
 Traceback (most recent call last):
-  File "/work/chained.py", line 8, in <module>
+  File "/home/ana/chained.py", line 8, in <module>
     main()
-  File "/work/chained.py", line 7, in main
+  File "/home/ana/chained.py", line 7, in main
     raise RuntimeError("cannot start without weights") from error
 RuntimeError: cannot start without weights
 "#;
@@ -121,8 +121,7 @@ fn real_programs_of_every_kind_are_read() {
 
 #[test]
 fn without_header_and_with_a_mark_a_syntax_error_is_read() {
-    let text =
-        "  File \"/work/syntax.py\", line 2\n    x = [1, 2\n        ^\nSyntaxError: '[' was never closed\n";
+    let text = "  File \"/home/ana/syntax.py\", line 2\n    x = [1, 2\n        ^\nSyntaxError: '[' was never closed\n";
     assert_eq!(classes(text), [ErrorClass::UncaughtException]);
     let text = "    main()\nKeyError: 'rank'\n";
     assert_eq!(understand(text).pieces.len(), 1);
@@ -134,7 +133,7 @@ fn what_only_speaks_of_others_does_not_decide() {
   File "<string>", line 1, in <module>
 ModuleNotFoundError: No module named 'nothing_here'
 Traceback (most recent call last):
-  File "/work/subproc.py", line 2, in <module>
+  File "/home/ana/subproc.py", line 2, in <module>
     subprocess.run([sys.executable, "-c", "import nothing_here"], check=True)
   File "/usr/lib/python3.11/subprocess.py", line 571, in run
     raise CalledProcessError(retcode, process.args,
@@ -143,11 +142,11 @@ subprocess.CalledProcessError: Command '['/usr/bin/python', '-c', 'import nothin
     assert_eq!(classes(text), [ErrorClass::MissingModule]);
     let ignored = r#"Exception ignored in: <function A.__del__ at 0x7faa8e645bc0>
 Traceback (most recent call last):
-  File "/work/ignored.py", line 3, in __del__
+  File "/home/ana/ignored.py", line 3, in __del__
     raise RuntimeError("closed twice")
 RuntimeError: closed twice
 Traceback (most recent call last):
-  File "/work/ignored.py", line 6, in <module>
+  File "/home/ana/ignored.py", line 6, in <module>
     open("late.txt")
 FileNotFoundError: [Errno 2] No such file or directory: 'late.txt'
 "#;
@@ -157,7 +156,7 @@ FileNotFoundError: [Errno 2] No such file or directory: 'late.txt'
 #[test]
 fn groups_and_pools_are_unpacked() {
     let group = r#"  + Exception Group Traceback (most recent call last):
-  |   File "/work/group.py", line 1, in <module>
+  |   File "/home/ana/group.py", line 1, in <module>
   |     raise ExceptionGroup("two workers failed", [ValueError("bad row 5"), OSError(2, "No such file or directory", "a.tar")])
   | ExceptionGroup: two workers failed (2 sub-exceptions)
   +-+---------------- 1 ----------------
@@ -173,7 +172,7 @@ Traceback (most recent call last):
   File "/usr/lib/python3.11/multiprocessing/pool.py", line 125, in worker
     result = (True, func(*args, **kwds))
                     ^^^^^^^^^^^^^^^^^^^
-  File "/work/pool.py", line 3, in work
+  File "/home/ana/pool.py", line 3, in work
     return 10 // n
            ~~~^^~~
 ZeroDivisionError: integer division or modulo by zero
@@ -182,7 +181,7 @@ ZeroDivisionError: integer division or modulo by zero
 The above exception was the direct cause of the following exception:
 
 Traceback (most recent call last):
-  File "/work/pool.py", line 6, in <module>
+  File "/home/ana/pool.py", line 6, in <module>
     pool.map(work, [1, 0])
 ZeroDivisionError: integer division or modulo by zero
 "#;
@@ -193,8 +192,8 @@ ZeroDivisionError: integer division or modulo by zero
 fn members_that_write_at_once_are_told_apart() {
     let text = r#"[rank1]: Traceback (most recent call last):
 [rank0]: Traceback (most recent call last):
-[rank1]:   File "/work/train.py", line 88, in <module>
-[rank0]:   File "/work/train.py", line 90, in <module>
+[rank1]:   File "/home/ana/train.py", line 88, in <module>
+[rank0]:   File "/home/ana/train.py", line 90, in <module>
 [rank1]:     step(batch)
 [rank0]:     dist.barrier()
 [rank1]: AssertionError: 7 rows of 8
@@ -220,7 +219,7 @@ FileNotFoundError                         Traceback (most recent call last)
 Cell In[1], line 1
 ----> 1 import nb; nb.load("conf.json")
 
-File /work/nb.py:2, in load(path)
+File /home/ana/nb.py:2, in load(path)
       1 def load(path):
 ----> 2     with open(path) as handle:
       3         return handle.read()
@@ -243,13 +242,13 @@ FileNotFoundError: [Errno 2] No such file or directory: 'conf.json'
 #[test]
 fn a_loader_hands_its_error_on() {
     let text = r#"Traceback (most recent call last):
-  File "/work/train.py", line 30, in <module>
+  File "/home/ana/train.py", line 30, in <module>
     for batch in loader:
 RuntimeError: Caught FileNotFoundError in DataLoader worker process 0.
 Original Traceback (most recent call last):
   File "/usr/lib/torch/utils/data/_utils/worker.py", line 309, in _worker_loop
     data = fetcher.fetch(index)
-  File "/work/data.py", line 12, in __getitem__
+  File "/home/ana/data.py", line 12, in __getitem__
     return open(self.paths[index]).read()
 FileNotFoundError: [Errno 2] No such file or directory: '/data/0007.txt'
 
