@@ -2,7 +2,18 @@
 
 /// Returns the lines with their numbers, from 1, without line ends.
 pub(super) fn numbered_lines(bytes: &[u8]) -> impl Iterator<Item = (u64, &[u8])> {
-    (1..).zip(bytes.split(|byte| *byte == b'\n'))
+    // Hundreds of these files are read at each look: the ends of lines are searched many bytes at a time.
+    let mut rest = Some(bytes);
+    let lines = std::iter::from_fn(move || {
+        let all = rest?;
+        let (line, after) = match memchr::memchr(b'\n', all) {
+            Some(end) => (&all[..end], Some(&all[end + 1..])),
+            None => (all, None),
+        };
+        rest = after;
+        Some(line)
+    });
+    (1..).zip(lines)
 }
 
 /// Returns the words between spaces, tabs and line ends.
@@ -40,6 +51,9 @@ pub(super) fn small_number(digits: &[u8]) -> Option<u32> {
 
 /// Returns the text with control characters escaped and bytes that are no UTF-8 replaced.
 pub(super) fn printable(bytes: &[u8]) -> String {
+    if bytes.iter().all(|byte| (b' '..=b'~').contains(byte)) {
+        return String::from_utf8_lossy(bytes).into_owned();
+    }
     let text = String::from_utf8_lossy(bytes);
     let mut printable = String::with_capacity(text.len());
     for character in text.chars() {

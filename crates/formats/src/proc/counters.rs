@@ -10,8 +10,10 @@ use crate::Malformed;
 /// # Errors
 /// Fails when one of the four counters is missing or is no number.
 pub fn io(file: &[u8]) -> Result<IoCounters, Malformed> {
-    let counter = |key: &[u8], expected| {
-        numbered_lines(file)
+    // The kernel always writes them in this order, so that one pass finds them all.
+    let mut lines = numbered_lines(file);
+    let mut counter = |key: &[u8], expected| {
+        lines
             .find_map(|(_, line)| value_of(line, key))
             .and_then(number)
             .ok_or(Malformed::first_line(expected))

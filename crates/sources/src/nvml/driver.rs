@@ -10,8 +10,8 @@ use gpuwhy_model::sample::{CardSample, NvmlSample, ReadTime, StuckCall};
 
 use super::call::Call;
 use super::heartbeat::{Beat, newest_beat};
-use super::partial::{Stand, Sweep, identity, timed_out};
-use super::protocol::{Answer, Effort, Request, Seen};
+use super::partial::{Stand, Sweep, timed_out};
+use super::protocol::{Answer, Effort, Identity, Request, Seen};
 use super::spawn::{self, Process};
 use super::stuck::{call_of_ours, crawling, look_at};
 use super::watch::{Heard, hear};
@@ -66,7 +66,7 @@ pub(crate) struct Driver {
     state: State,
     header: NvmlSample,
     /// Who the cards are, from the first full sweep.
-    known: Vec<CardSample>,
+    known: Vec<Identity>,
     seen: Vec<Seen>,
     sweep: Option<Sweep>,
     throughput_is_read: bool,
@@ -238,7 +238,7 @@ impl Driver {
                     self.remember(&sweep.cards);
                     return Swept {
                         read: sweep.read,
-                        value: Reading::Known(sweep.sample(&self.header, &self.known, None)),
+                        value: Reading::Known(sweep.sample(&self.header)),
                         stuck: Vec::new(),
                     };
                 }
@@ -251,7 +251,7 @@ impl Driver {
                     };
                     self.give_up(Some(beat));
                     let value =
-                        Reading::Known(sweep.sample(&self.header, &self.known, Some(Stand::Stuck(beat))));
+                        Reading::Known(sweep.sample_so_far(&self.header, &self.known, Stand::Stuck(beat)));
                     return Swept { read: sweep.read, value, stuck: self.stuck_calls() };
                 }
                 Heard::Late(beat) => {
@@ -260,7 +260,7 @@ impl Driver {
                     };
                     // Each call is quick enough, all together are not: what came so far must do.
                     let value =
-                        Reading::Known(sweep.sample(&self.header, &self.known, Some(Stand::Late(beat))));
+                        Reading::Known(sweep.sample_so_far(&self.header, &self.known, Stand::Late(beat)));
                     let stuck = beat.and_then(|beat| crawling(process.pid, &beat)).into_iter().collect();
                     return Swept { read: sweep.read, value, stuck };
                 }
@@ -317,7 +317,7 @@ impl Driver {
             let work = card.client_work.known().into_iter().flatten().map(|row| row.time_us).max();
             seen.work = seen.work.max(work.unwrap_or(0));
             if card.uuid.is_known() && !self.known.iter().any(|known| known.index == card.index) {
-                self.known.push(identity(card));
+                self.known.push(Identity::of(card));
             }
         }
     }

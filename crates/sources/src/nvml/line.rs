@@ -42,7 +42,7 @@ impl Lines {
     /// Returns the next line, if it is there.
     pub(super) fn next(&mut self) -> Received {
         loop {
-            if let Some(offset) = self.pending[self.searched..].iter().position(|byte| *byte == b'\n') {
+            if let Some(offset) = memchr::memchr(b'\n', &self.pending[self.searched..]) {
                 let rest = self.pending.split_off(self.searched + offset + 1);
                 let mut line = std::mem::replace(&mut self.pending, rest);
                 line.pop();

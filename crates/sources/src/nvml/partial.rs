@@ -5,7 +5,7 @@ use gpuwhy_model::sample::{CardSample, NvmlSample, ReadTime};
 
 use super::call::Call;
 use super::heartbeat::Beat;
-use super::protocol::Tail;
+use super::protocol::{Identity, Tail};
 use crate::clock;
 
 /// Where a sweep stands that is not over.
@@ -23,7 +23,7 @@ pub(super) struct Sweep {
     pub(super) count: Option<Reading<u32>>,
     pub(super) cards: Vec<CardSample>,
     /// The card whose values are being read.
-    pub(super) next: Option<CardSample>,
+    pub(super) next: Option<Identity>,
     /// What belongs to no card; it comes last.
     pub(super) tail: Tail,
 }
@@ -33,23 +33,27 @@ impl Sweep {
         Self { read: clock::now(), count: None, cards: Vec::new(), next: None, tail: Tail::default() }
     }
 
-    /// Makes the sample of a sweep; `stand` is where it stands, if it is not over.
-    pub(super) fn sample(
-        &self,
-        header: &NvmlSample,
-        known: &[CardSample],
-        stand: Option<Stand>,
-    ) -> NvmlSample {
-        let mut sample = NvmlSample {
-            cards: self.cards.clone(),
-            pairs: self.tail.pairs.clone(),
-            xid_events: self.tail.xid_events.clone(),
+    /// Makes the sample of a sweep that is over.
+    pub(super) fn sample(self, header: &NvmlSample) -> NvmlSample {
+        NvmlSample {
+            cards: self.cards,
+            pairs: self.tail.pairs,
+            xid_events: self.tail.xid_events,
+            card_count: self.count.unwrap_or(Reading::Failed(Failure::NotReached)),
             ..header.clone()
+        }
+    }
+
+    /// Makes the sample of a sweep that is not over, and that may go on; of `known` cards it says who they are.
+    pub(super) fn sample_so_far(&self, header: &NvmlSample, known: &[Identity], stand: Stand) -> NvmlSample {
+        let so_far = Self {
+            read: self.read,
+            count: self.count.clone(),
+            cards: self.cards.clone(),
+            next: None,
+            tail: self.tail.clone(),
         };
-        sample.card_count = self.count.clone().unwrap_or(Reading::Failed(Failure::NotReached));
-        let Some(stand) = stand else {
-            return sample;
-        };
+        let mut sample = so_far.sample(header);
         let (Stand::Stuck(beat) | Stand::Late(Some(beat))) = stand else {
             return sample;
         };
@@ -66,8 +70,9 @@ impl Sweep {
             }
             let identity = known.iter().find(|card| card.index == index);
             let begun = self.next.as_ref().filter(|card| card.index == index);
-            let mut card =
-                identity.or(begun).cloned().unwrap_or(CardSample { index, ..CardSample::default() });
+            let mut card = identity
+                .or(begun)
+                .map_or_else(|| CardSample { index, ..CardSample::default() }, Identity::card);
             let is_asked = beat.card == Some(index) || begun.is_some();
             card.handle = match stand {
                 Stand::Stuck(_) if is_asked => late.clone().reading(),
@@ -90,18 +95,4 @@ impl Sweep {
 pub(super) fn timed_out(call: &str, waited_s: f64) -> Absence {
     let after_ms = (waited_s.max(0.0) * 1000.0) as u64;
     Absence::Failed(Failure::TimedOut { call: call.to_owned(), after_ms })
-}
-
-/// Keeps of a card only who it is.
-pub(super) fn identity(card: &CardSample) -> CardSample {
-    CardSample {
-        index: card.index,
-        kind: card.kind,
-        parent: card.parent,
-        uuid: card.uuid.clone(),
-        name: card.name.clone(),
-        pci_address: card.pci_address.clone(),
-        minor: card.minor.clone(),
-        ..CardSample::default()
-    }
 }

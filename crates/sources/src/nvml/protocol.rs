@@ -38,11 +38,40 @@ pub(super) enum Answer {
     /// A sweep begins: how many cards there are.
     Counted(Reading<u32>),
     /// Who the card is whose values come next: all that is known of it should one of the calls never return.
-    Next(Box<CardSample>),
+    Next(Box<Identity>),
     /// A card with its values; its instances follow, each on its own.
     Card(Box<CardSample>),
     /// The sweep is over.
     Done(Box<Tail>),
+}
+
+/// Who a card is.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub(super) struct Identity {
+    pub(super) index: u32,
+    pub(super) uuid: Reading<String>,
+    pub(super) name: Reading<String>,
+    pub(super) pci_address: Reading<String>,
+    pub(super) minor: Reading<u32>,
+}
+
+impl Identity {
+    /// Keeps of a card only who it is.
+    pub(super) fn of(card: &CardSample) -> Self {
+        Self {
+            index: card.index,
+            uuid: card.uuid.clone(),
+            name: card.name.clone(),
+            pci_address: card.pci_address.clone(),
+            minor: card.minor.clone(),
+        }
+    }
+
+    /// Returns the card, of which nothing else is known.
+    pub(super) fn card(&self) -> CardSample {
+        let Self { index, uuid, name, pci_address, minor } = self.clone();
+        CardSample { index, uuid, name, pci_address, minor, ..CardSample::default() }
+    }
 }
 
 /// What a sweep gives that belongs to no card.

@@ -19,7 +19,7 @@ use super::call::Call;
 use super::caller::{Caller, Subject};
 use super::heartbeat::Heart;
 use super::plausible;
-use super::protocol::{Answer, Request, Tail};
+use super::protocol::{Answer, Identity, Request, Tail};
 use super::raw::{Device, Library, Refusal};
 use super::remembered::Remembered;
 
@@ -110,6 +110,7 @@ impl Sweeper {
         request: &Request,
         say: &mut impl FnMut(&Answer) -> Result<(), E>,
     ) -> Result<Tail, E> {
+        self.caller.wakes();
         if !self.header_is_said {
             let header = self.header();
             say(&Answer::Header(Box::new(header)))?;
@@ -151,7 +152,7 @@ impl Sweeper {
         if request.full {
             describe::identify(caller, &mut subject, &mut remembered.identity, &mut card);
         }
-        say(&Answer::Next(Box::new(card.clone())))?;
+        say(&Answer::Next(Box::new(Identity::of(&card))))?;
         let seen = request.seen.get(index as usize).copied().unwrap_or_default();
         measure::measure(caller, &mut subject, remembered, *thermal_fields, seen, &mut card);
         if request.full {
