@@ -46,7 +46,18 @@ pub(super) fn fact(text: &str) -> Option<KernelFact> {
         let place = text.split_once("(PCI:").and_then(|(_, rest)| pci_address(rest.split(')').next()?));
         return Some(KernelFact::NoMemoryWindow { pci_address: place });
     }
+    if is_window_full(&lower) {
+        return Some(KernelFact::MemoryWindowFull { pci_address: card(text) });
+    }
     is_rpc_timeout(&lower).then_some(KernelFact::RpcTimeout)
+}
+
+/// Returns whether the driver says, in lower case, that it found no room for a mapping in the window into a card.
+fn is_window_full(lower: &str) -> bool {
+    let maps = lower.contains("kbusmapfbaperture") || lower.contains("kbusmapbar1");
+    let fails = ["could not map", "failed", "insufficient resources", "no_memory"];
+    maps && fails.iter().any(|words| lower.contains(words))
+        || lower.contains("dmaallocmapping") && lower.contains("alloc va space for mapping")
 }
 
 /// Reads `nvidia: probe of 0000:01:00.0 failed with error -1` and, of newer kernels,
@@ -286,6 +297,18 @@ mod tests {
         ] {
             assert_eq!(fact(text), Some(KernelFact::ModuleLoaded { version: version.to_owned() }));
         }
+    }
+
+    #[test]
+    fn a_full_window_is_recognised() {
+        let full = Some(KernelFact::MemoryWindowFull { pci_address: None });
+        for text in [
+            "NVRM: dmaAllocMapping_GM107: can't alloc VA space for mapping.",
+            "NVRM: kbusMapFbAperture_GM107: Failed: [GPU1] Could not map pAperOffset: 0x0",
+        ] {
+            assert_eq!(fact(text), full, "{text}");
+        }
+        assert_eq!(fact("NVRM: kbusMapFbAperture_GM107: mapped"), None);
     }
 
     #[test]

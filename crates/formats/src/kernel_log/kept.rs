@@ -105,11 +105,13 @@ fn kind(line: &KernelLine) -> Kind {
         KernelFact::OutOfMemory { of_group, .. } => about("memory", "", u32::from(*of_group)),
         KernelFact::KilledForMemory { .. } => about("killed", "", 0),
         KernelFact::RpcTimeout => about("rpc", "", 0),
+        KernelFact::MemoryWindowFull { .. } => about("window", "", 0),
         KernelFact::CardNotSupported { .. }
         | KernelFact::CardNotStarted { .. }
         | KernelFact::NoMemoryWindow { .. } => about("not started", "", 0),
         KernelFact::ModuleRefused
         | KernelFact::UnnamedModuleRefused
+        | KernelFact::ModuleOfOtherKernel
         | KernelFact::SecureBoot { .. }
         | KernelFact::ModuleLoaded { .. }
         | KernelFact::VersionMismatch { .. }

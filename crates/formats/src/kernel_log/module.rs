@@ -14,6 +14,9 @@ pub(super) fn fact(text: &str) -> Option<KernelFact> {
             KernelFact::UnnamedModuleRefused
         });
     }
+    if is_of_other_kernel(&lower) {
+        return Some(KernelFact::ModuleOfOtherKernel);
+    }
     if lower.contains("secure boot enabled") || lower.contains("locked down from efi secure boot") {
         return Some(KernelFact::SecureBoot { is_enabled: true });
     }
@@ -30,6 +33,19 @@ pub(crate) fn is_refusal(lower: &str) -> bool {
         || is_refused("unsigned module")
         || is_refused("module with unavailable key")
         || is_refused("module with unsupported crypto")
+}
+
+/// Returns whether the kernel, or what loads its modules, says in lower case that NVIDIA's was built for another kernel.
+fn is_of_other_kernel(lower: &str) -> bool {
+    let is_of_driver = lower.starts_with("nvidia: ")
+        || lower.contains("'nvidia'")
+        || lower.contains(" nvidia: ")
+        || lower.contains("nvidia.ko");
+    let does_not_fit = lower.contains("version magic") && lower.contains("should be")
+        || lower.contains("disagrees about version of symbol module_layout")
+        || lower.contains("exec format error")
+        || lower.contains("invalid module format");
+    is_of_driver && does_not_fit
 }
 
 #[cfg(test)]
@@ -67,6 +83,15 @@ mod tests {
             ),
             ("secureboot: Secure boot disabled", Some(KernelFact::SecureBoot { is_enabled: false })),
             ("secureboot: Secure boot could not be determined (mode 0)", None),
+            (
+                "nvidia: version magic '5.15.0-91-generic SMP mod_unload ' should be '6.5.0-18-generic SMP mod_unload '",
+                Some(KernelFact::ModuleOfOtherKernel),
+            ),
+            (
+                "modprobe: ERROR: could not insert 'nvidia': Exec format error",
+                Some(KernelFact::ModuleOfOtherKernel),
+            ),
+            ("zfs: disagrees about version of symbol module_layout", None),
         ] {
             assert_eq!(fact(text), expected, "{text}");
         }

@@ -134,6 +134,14 @@ pub enum KernelFact {
     ModuleRefused,
     /// The kernel refused a module for its signature; the line does not say which.
     UnnamedModuleRefused,
+    /// The kernel could not take the driver's module: it was built for another kernel.
+    ModuleOfOtherKernel,
+    /// The driver found no room left in the window through which processors reach a card's memory.
+    MemoryWindowFull {
+        /// The card, where the message names it.
+        #[serde(default)]
+        pci_address: Option<String>,
+    },
     /// Whether the firmware lets only signed code start.
     SecureBoot {
         /// Whether it does.

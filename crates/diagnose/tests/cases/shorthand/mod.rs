@@ -18,8 +18,8 @@ use gpuwhy_model::sample::{
     StuckCall, Viewer, XidEvent,
 };
 use gpuwhy_model::scene::{
-    Cgroup, Client, Container, JoinedPair, LogLine, Profile, Provenance, Scene, Serving, SourceKind, Stack,
-    Trace, UnplacedClient, Window,
+    Cgroup, Client, Container, JoinedPair, LogLine, Machine, ModuleBuild, Profile, Provenance, Scene,
+    Serving, SourceKind, Stack, Trace, UnplacedClient, Window,
 };
 use gpuwhy_model::units::Share;
 use serde::Deserialize;
@@ -171,7 +171,18 @@ struct MachineFile {
     /// What the library says instead of starting: a code, or `missing`.
     library_code: Option<u32>,
     library_is_missing: bool,
+    /// Not even the driver's tool is there; only a text tells.
+    tool_is_missing: bool,
     module: Option<String>,
+    /// A text says that the module is not loaded.
+    module_is_absent: bool,
+    /// A text says that there is no file of the module.
+    module_file_is_missing: bool,
+    /// Release of the running kernel.
+    kernel: Option<String>,
+    /// Kernels for which the module is built.
+    built_for: Vec<String>,
+    secure_boot: Option<bool>,
     modules: Vec<String>,
     container: Option<String>,
     promised: Option<String>,
@@ -202,6 +213,31 @@ struct ServiceFile {
     installed: bool,
     running: bool,
     version: Option<String>,
+}
+
+impl MachineFile {
+    /// Writes what only texts say of a driver into a machine.
+    fn fill_text(&self, machine: &mut Machine) {
+        let driver = &mut machine.driver;
+        driver.module = if self.module_is_absent { Reading::Unsupported } else { self.module.clone().into() };
+        if self.module_file_is_missing {
+            driver.module_file = Reading::Unsupported;
+        }
+        if self.tool_is_missing {
+            driver.library = Failure::Missing { path: "nvidia-smi".to_owned() }.into_reading();
+        }
+        if !self.built_for.is_empty() {
+            let build = |kernel: &String| ModuleBuild {
+                module: "nvidia".to_owned(),
+                version: "535.113.01".to_owned(),
+                kernel: Some(kernel.clone()),
+                state: "installed".to_owned(),
+            };
+            driver.module_builds = Reading::Known(self.built_for.iter().map(build).collect());
+        }
+        machine.kernel = self.kernel.clone().into();
+        machine.secure_boot = self.secure_boot.into();
+    }
 }
 
 impl SceneFile {
@@ -254,7 +290,13 @@ impl SceneFile {
             scene.processes = Vec::new();
             scene.workloads = Vec::new();
             scene.machine.viewer = Viewer::default();
-            scene.machine.pci_cards = Reading::default();
+            if self.machine.nvidia.is_empty() {
+                scene.machine.pci_cards = Reading::default();
+            }
+            if self.log.known().is_some_and(|lines| !lines.is_empty()) {
+                scene.events = self.events();
+            }
+            self.machine.fill_text(&mut scene.machine);
             return Ok(scene);
         }
         scene.device_holders = self.device_holders();
@@ -264,18 +306,7 @@ impl SceneFile {
         scene.host.pressure.io_some = Reading::Known(Share(self.io_pressure));
         scene.host.pressure.cpu_some = Reading::Known(Share(self.cpu_pressure));
         self.host.fill(&mut scene);
-        scene.events = self.log.as_ref().map(|lines| {
-            lines
-                .iter()
-                .map(|line| KernelLine {
-                    boot_us: written_at_us(line.age),
-                    level: Reading::Known(3),
-                    text: line.text.clone(),
-                    fact: line.fact.clone(),
-                    ..KernelLine::default()
-                })
-                .collect()
-        });
+        scene.events = self.events();
         scene.mounts = Reading::Known(
             self.mounts
                 .iter()
@@ -287,6 +318,17 @@ impl SceneFile {
                 .collect(),
         );
         Ok(scene)
+    }
+
+    fn events(&self) -> Reading<Vec<KernelLine>> {
+        let line = |line: &LineFile| KernelLine {
+            boot_us: written_at_us(line.age),
+            level: Reading::Known(3),
+            text: line.text.clone(),
+            fact: line.fact.clone(),
+            ..KernelLine::default()
+        };
+        self.log.as_ref().map(|lines| lines.iter().map(line).collect())
     }
 
     fn device_holders(&self) -> Reading<Vec<DeviceHolder>> {

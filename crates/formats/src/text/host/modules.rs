@@ -95,15 +95,55 @@ pub(in crate::text) fn on_disk(lines: &[Line<'_>], context: &Context<'_>) -> Opt
 
 /// Reads `dkms status`.
 pub(in crate::text) fn built(lines: &[Line<'_>], _: &Context<'_>) -> Option<Block> {
-    let builds: Vec<ModuleBuild> = lines.iter().map_while(|line| build(&line.text)).collect();
+    if let Some(block) = build_failed(lines) {
+        return Some(block);
+    }
+    let mut builds = Vec::new();
+    let mut taken = 0;
+    for (place, line) in lines.iter().enumerate() {
+        match build(&line.text) {
+            Some(build) => builds.push(build),
+            // Notes stand between the rows.
+            None if place > 0 && is_note(&line.text) => {}
+            None => break,
+        }
+        taken = place + 1;
+    }
     if builds.is_empty() {
         return None;
     }
     let mut scene = scene(Format::DkmsStatus);
-    let taken = builds.len();
     let of_driver = builds.into_iter().filter(|build| build.module.starts_with("nvidia")).collect();
     scene.machine.driver.module_builds = Reading::Known(of_driver);
     Some(block(taken, scene))
+}
+
+/// Returns whether a line explains the row above it.
+fn is_note(text: &str) -> bool {
+    ["Error! Could not locate dkms.conf", "File: /var/lib/dkms/", "WARNING! Diff between built and installed"]
+        .iter()
+        .any(|begin| text.trim_start().starts_with(begin))
+}
+
+/// Reads that a build went wrong: `Error! Bad return status for module build on kernel: 6.8.0-31-generic (x86_64)`
+/// and `Consult /var/lib/dkms/nvidia/535.113.01/build/make.log for more information.`
+fn build_failed(lines: &[Line<'_>]) -> Option<Block> {
+    let first = lines.first()?.text.trim_start();
+    let (_, rest) = first.split_once("Bad return status for module build on kernel: ")?;
+    let kernel = rest.split(' ').next().filter(|kernel| kernel.contains('.'))?;
+    let log = lines.get(1).and_then(|line| line.text.split_once("/var/lib/dkms/"));
+    let mut parts = log?.1.split('/');
+    let (module, version) = (parts.next()?, parts.next()?);
+    let mut scene = scene(Format::DkmsStatus);
+    if module.starts_with("nvidia") {
+        scene.machine.driver.module_builds = Reading::Known(vec![ModuleBuild {
+            module: module.to_owned(),
+            version: version.to_owned(),
+            kernel: Some(kernel.to_owned()),
+            state: "broken".to_owned(),
+        }]);
+    }
+    Some(block(2, scene))
 }
 
 /// Reads `nvidia/535.113.01, 5.15.0-86-generic, x86_64: installed` and, of older versions,
@@ -129,24 +169,50 @@ fn build(text: &str) -> Option<ModuleBuild> {
 
 /// Reads what `modprobe` and `insmod` say when a module cannot be loaded.
 pub(in crate::text) fn refused(lines: &[Line<'_>], _: &Context<'_>) -> Option<Block> {
-    let text = lines.first()?.text.as_ref();
-    let is_of_tool = ["modprobe: ", "insmod: "].iter().any(|tool| text.starts_with(tool));
+    let text = lines.first()?.text.trim_start();
+    let is_of_tool = ["modprobe: ", "insmod: ", "FATAL: Module nvidia", "FATAL: Error inserting nvidia"]
+        .iter()
+        .any(|begin| text.starts_with(begin));
     if !is_of_tool || !text.contains("nvidia") {
         return None;
     }
     let mut scene = scene(Format::Modprobe);
     let lower = text.to_ascii_lowercase();
-    let is_missing = lower.contains("not found in directory");
-    if is_missing {
+    let is_missing = lower.contains("not found in directory") || lower.contains("nvidia not found.");
+    let is_insert = ["could not insert", "can't load module", "error inserting", "failed to load module"]
+        .iter()
+        .any(|words| lower.contains(words));
+    // Whoever may not load modules learns nothing of this one, and one that is there already is loaded.
+    let says_nothing = ["operation not permitted", "permission denied", "file exists", "module already"]
+        .iter()
+        .any(|words| lower.contains(words));
+    let is_side_module = is_of_side_module(&lower);
+    if is_missing && !is_side_module {
         scene.machine.driver.module_file = Reading::Unsupported;
+        scene.machine.kernel = release_of_directory(text).into();
     }
-    if is_missing || lower.contains("could not insert") || lower.contains("can't load module") {
+    if (is_missing || is_insert && !says_nothing) && !is_side_module {
         scene.machine.driver.module = Reading::Unsupported;
     }
-    if is_refusal(&lower) {
-        let text = masked_text(text);
-        let fact = fact(&text).or(Some(KernelFact::ModuleRefused));
+    let text = masked_text(text);
+    let fact = fact(&text).or_else(|| is_refusal(&lower).then_some(KernelFact::ModuleRefused));
+    if fact.is_some() {
         scene.events = Reading::Known(vec![KernelLine { text, fact, ..KernelLine::default() }]);
     }
     Some(block(1, scene))
+}
+
+/// Returns whether a message is about a module of NVIDIA that no card needs for computing.
+fn is_of_side_module(lower: &str) -> bool {
+    ["nvidia_fs", "nvidia-fs", "nvidia_peermem", "nvidia-peermem", "nvidia_vgpu", "nvidiafb"]
+        .iter()
+        .any(|name| lower.contains(name))
+}
+
+/// Returns the release of `… not found in directory /lib/modules/6.8.0-49-generic`.
+fn release_of_directory(text: &str) -> Option<String> {
+    let (_, rest) = text.split_once("/lib/modules/")?;
+    let release = rest.split(['/', ' ', '\'', '"']).next()?.trim_end_matches('.');
+    let is_release = release.starts_with(|first: char| first.is_ascii_digit()) && release.contains('.');
+    is_release.then(|| release.to_owned())
 }

@@ -100,7 +100,7 @@ fn library(text: &str, lower: &str) -> Option<Message> {
         return None;
     } else if lower.contains("permission") {
         NO_PERMISSION
-    } else if lower.contains("communicate with the nvidia driver") {
+    } else if lower.contains("couldn") && lower.contains("communicate with") {
         DRIVER_NOT_LOADED
     } else {
         return None;

@@ -1,5 +1,6 @@
 //! `driver-not-loaded`: a card is there, and no usable kernel module.
 
+mod pasted;
 mod said;
 mod start;
 
@@ -8,7 +9,7 @@ use gpuwhy_model::cause::Cause;
 use gpuwhy_model::limits::Limits;
 use gpuwhy_model::reading::{Failure, Reading};
 use gpuwhy_model::sample::PciDevice;
-use gpuwhy_model::scene::Scene;
+use gpuwhy_model::scene::{Scene, SourceKind};
 use gpuwhy_model::signal::{Reader, Signal};
 use gpuwhy_model::text::Text;
 use gpuwhy_model::units::Unit;
@@ -56,6 +57,14 @@ enum Kind {
     NotLoaded,
     NotInContainer,
     LibraryMissing,
+    /// A driver other than nouveau has the cards.
+    OtherDriver,
+    /// The module is not there for the running kernel.
+    NotBuilt,
+    /// The tool finds no library; of the module nothing is known.
+    LibraryNotFound,
+    /// Not even the tool is there.
+    ToolMissing,
 }
 
 impl Kind {
@@ -66,7 +75,10 @@ impl Kind {
             Self::RefusedByKernel => "refused-by-kernel",
             Self::NotLoaded => "not-loaded",
             Self::NotInContainer => "not-in-container",
-            Self::LibraryMissing => "library-missing",
+            Self::LibraryMissing | Self::LibraryNotFound => "library-missing",
+            Self::OtherDriver => "other-driver",
+            Self::NotBuilt => "not-built",
+            Self::ToolMissing => "tool-missing",
         }
     }
 
@@ -78,6 +90,10 @@ impl Kind {
             Self::NotLoaded => text::summary_not_loaded(),
             Self::NotInContainer => text::summary_not_in_container(),
             Self::LibraryMissing => text::summary_library_missing(),
+            Self::OtherDriver => text::summary_other_driver(),
+            Self::NotBuilt => text::summary_not_built(),
+            Self::LibraryNotFound => text::summary_library_not_found(),
+            Self::ToolMissing => text::summary_tool_missing(),
         }
     }
 
@@ -89,6 +105,10 @@ impl Kind {
             Self::NotLoaded => (Action::LoadDriver, text::fix_load()),
             Self::NotInContainer => (Action::GrantDevice, text::fix_grant()),
             Self::LibraryMissing => (Action::LoadDriver, text::fix_library()),
+            Self::OtherDriver => (Action::LoadDriver, text::fix_other_driver()),
+            Self::NotBuilt => (Action::LoadDriver, text::fix_build()),
+            Self::LibraryNotFound => (Action::LoadDriver, text::fix_library_or_install()),
+            Self::ToolMissing => (Action::LookAgain, text::fix_tool()),
         }
     }
 }
@@ -96,6 +116,10 @@ impl Kind {
 fn check(scene: &Scene, _: &Limits, findings: &mut Findings) {
     said::check(scene, findings);
     if start::check(scene, findings) {
+        return;
+    }
+    if scene.provenance.source == SourceKind::Text {
+        pasted::check(scene, findings);
         return;
     }
     let driver = &scene.machine.driver;
