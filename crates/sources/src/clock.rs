@@ -17,6 +17,11 @@ pub(crate) fn awake() -> Duration {
     Duration::from_nanos(nanoseconds(ClockId::Monotonic))
 }
 
+/// Returns the processor time that this thread has used.
+pub(crate) fn thread_time() -> Duration {
+    Duration::from_nanos(nanoseconds(ClockId::ThreadCPUTime))
+}
+
 /// Returns the processor time that this process has used.
 pub(crate) fn process_time() -> Duration {
     Duration::from_nanos(nanoseconds(ClockId::ProcessCPUTime))

@@ -40,13 +40,8 @@ impl Caller {
         self.heart.rests();
     }
 
-    /// Takes note that a request has come.
-    pub(super) fn wakes(&mut self) {
-        self.heart.wakes();
-    }
-
     /// Returns what all calls so far took.
-    pub(super) fn effort(&mut self) -> Effort {
+    pub(super) fn effort(&self) -> Effort {
         self.heart.effort()
     }
 

@@ -54,17 +54,13 @@ pub(super) struct Heart {
     slowest: Option<Slow>,
     /// How many calls were made.
     calls: u64,
-    /// Since when no call has been made, on the clock of [`clock::awake`]; none while the child waits for a request.
-    at_work_since: Option<Duration>,
-    /// How long the child was at work outside of calls.
-    at_work: Duration,
+    /// Processor time that they took.
+    spent: Duration,
 }
 
 impl Heart {
     pub(super) fn new(file: OwnedFd) -> Self {
-        let at_work_since = Some(clock::awake());
-        let at_work = clock::process_time();
-        Self { file, count: 0, now: None, slowest: None, calls: 0, at_work_since, at_work }
+        Self { file, count: 0, now: None, slowest: None, calls: 0, spent: Duration::ZERO }
     }
 
     /// Makes a call, and says so before.
@@ -73,49 +69,26 @@ impl Heart {
         self.now = Some((call, card, since));
         self.write(call.number(), card, since);
         set_name(&Name { call, card, since_s: since.as_secs() });
-        self.stops_work(clock::awake());
+        let before = clock::thread_time();
         let answer = make();
+        self.spent += clock::thread_time().saturating_sub(before);
         self.calls += 1;
-        let returned = clock::awake();
-        self.returned(returned);
-        self.at_work_since = Some(returned);
+        self.returned(clock::awake());
         answer
     }
 
-    /// Says that no call is being made, and that the child waits for a request.
+    /// Says that no call is being made.
     pub(super) fn rests(&mut self) {
-        let now = clock::awake();
-        self.write(0, None, now);
-        self.stops_work(now);
-    }
-
-    /// Takes note that a request has come.
-    pub(super) fn wakes(&mut self) {
-        self.at_work_since = Some(clock::awake());
+        self.write(0, None, clock::awake());
     }
 
     /// Returns what all calls so far took.
-    ///
-    /// What the library takes is what the child has not taken itself: reading the processor clock around each of
-    /// hundreds of calls would cost as much as many of them. The child itself never sleeps at its work.
-    pub(super) fn effort(&mut self) -> Effort {
-        let now = clock::awake();
-        if self.at_work_since.is_some() {
-            self.stops_work(now);
-            self.at_work_since = Some(now);
-        }
+    pub(super) fn effort(&self) -> Effort {
         let nanoseconds = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-        let all = clock::process_time();
         Effort {
             calls: self.calls,
-            library_ns: nanoseconds(all.saturating_sub(self.at_work)),
-            child_ns: nanoseconds(all),
-        }
-    }
-
-    fn stops_work(&mut self, at: Duration) {
-        if let Some(since) = self.at_work_since.take() {
-            self.at_work += at.saturating_sub(since);
+            library_ns: nanoseconds(self.spent),
+            child_ns: nanoseconds(clock::process_time()),
         }
     }
 

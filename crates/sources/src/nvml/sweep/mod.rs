@@ -110,7 +110,6 @@ impl Sweeper {
         request: &Request,
         say: &mut impl FnMut(&Answer) -> Result<(), E>,
     ) -> Result<Tail, E> {
-        self.caller.wakes();
         if !self.header_is_said {
             let header = self.header();
             say(&Answer::Header(Box::new(header)))?;
