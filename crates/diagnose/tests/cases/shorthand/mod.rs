@@ -297,7 +297,9 @@ impl SceneFile {
                 scene.events = self.events();
             }
             self.machine.fill_text(&mut scene.machine);
-            return Ok(scene);
+            let may_name_cards = scene.events.is_known() || scene.machine.pci_cards.is_known();
+            // Joining the parts of a text finds cards that only their address names.
+            return Ok(if may_name_cards { gpuwhy_model::window::merge([scene]).scene } else { scene });
         }
         scene.device_holders = self.device_holders();
         scene.network =
