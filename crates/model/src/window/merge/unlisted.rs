@@ -17,7 +17,16 @@ const NAMES_OF_A_CARD: &str = "GPU at PCI:";
 #[derive(Default)]
 struct Named {
     address: String,
+    has_error: bool,
     is_lost: bool,
+    is_not_started: bool,
+}
+
+impl Named {
+    /// Returns whether it answers, as far as the texts say: a card that reports an error does, whatever its start did.
+    const fn answers(&self) -> bool {
+        !self.is_lost && (self.has_error || !self.is_not_started)
+    }
 }
 
 /// Finds the cards that are named by their address and that are none of the listed ones.
@@ -36,7 +45,7 @@ pub(super) fn cards(scene: &mut Scene) {
         .map(|((slot, card), index)| Card {
             index,
             is_unnumbered: true,
-            handle: if card.is_lost { Reading::default() } else { Reading::Known(()) },
+            handle: if card.answers() { Reading::Known(()) } else { Reading::default() },
             uuid: uuids.get(&slot).cloned().into(),
             pci_address: Reading::Known(card.address),
             ..Card::default()
@@ -52,22 +61,28 @@ fn lines(scene: &Scene) -> impl Iterator<Item = &KernelLine> {
 /// Returns the cards that errors of the driver name, and those that no longer answer on the bus.
 fn named(scene: &Scene) -> BTreeMap<String, Named> {
     let mut named: BTreeMap<String, Named> = BTreeMap::new();
-    let mut add = |address: &str, is_lost: bool| {
+    let mut at = |address: &str, note: fn(&mut Named)| {
         let card = named.entry(slot(address)).or_default();
         address.clone_into(&mut card.address);
-        card.is_lost |= is_lost;
+        note(card);
     };
     for line in lines(scene) {
         match &line.fact {
-            Some(KernelFact::Xid { pci_address, number, .. }) => add(pci_address, *number == FALLEN_OFF),
-            Some(KernelFact::FallenOffTheBus { pci_address }) => add(pci_address, true),
+            Some(KernelFact::Xid { pci_address, number: FALLEN_OFF, .. })
+            | Some(KernelFact::FallenOffTheBus { pci_address }) => {
+                at(pci_address, |card| card.is_lost = true)
+            }
+            Some(KernelFact::Xid { pci_address, .. }) => at(pci_address, |card| card.has_error = true),
+            Some(KernelFact::CardNotStarted { pci_address: Some(address), .. }) => {
+                at(address, |card| card.is_not_started = true);
+            }
             _ => {}
         }
     }
     for device in scene.machine.pci_cards.known().into_iter().flatten() {
         let is_silent = device.answers == Reading::Known(false);
         if device.vendor == PciDevice::NVIDIA && device.is_card() && is_silent {
-            add(&device.address, true);
+            at(&device.address, |card| card.is_lost = true);
         }
     }
     named
@@ -156,6 +171,17 @@ mod tests {
         let scene = merge([list, log(vec![named, xid("0000:9b:00.0", 119)])]).scene;
         assert!(scene.unlisted_cards.is_empty());
         assert_eq!(scene.cards[0].pci_address, Reading::Known("0000:9b:00.0".to_owned()));
+    }
+
+    #[test]
+    fn a_card_that_did_not_start_may_still_report_errors() {
+        let fact =
+            |address: &str| KernelFact::CardNotStarted { pci_address: Some(address.to_owned()), minor: None };
+        let not_started = |address| KernelLine { fact: Some(fact(address)), ..KernelLine::default() };
+        let lines = vec![xid("0000:1a:00.0", 119), not_started("0000:1a:00.0"), not_started("0000:1b:00.0")];
+        let scene = merge([log(lines)]).scene;
+        let answers: Vec<bool> = scene.unlisted_cards.iter().map(|card| card.handle.is_known()).collect();
+        assert_eq!(answers, [true, false]);
     }
 
     #[test]

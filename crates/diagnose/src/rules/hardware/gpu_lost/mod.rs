@@ -69,14 +69,14 @@ fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
                 judge_silent(scene, device, &lost_slots, findings);
             }
         }
-        unlisted::check(scene, &[], &lost_slots, findings);
+        unlisted::check(scene, &[], &lost_slots, limits, findings);
         return;
     }
     let missing = missing_devices(scene, &lost_slots);
     for device in &missing {
         judge_missing(scene, device, &lost_slots, findings);
     }
-    unlisted::check(scene, &missing, &lost_slots, findings);
+    unlisted::check(scene, &missing, &lost_slots, limits, findings);
 }
 
 /// Judges a card that the library lists.

@@ -97,7 +97,8 @@ fn judge(scene: &Scene, card: &Card, limits: &Limits, findings: &mut Findings) {
     let target = report::target(&draft);
     if is_urgent {
         draft.advise(Action::ResetCard, target, text::fix_urgent(card.called()));
-    } else if number > 0 {
+    } else if number > 0 || !card.clients.is_known() {
+        // Of a card whose programs nobody lists, none may be in the way of a reset.
         draft.advise(Action::ResetCard, target, text::fix_later(card.called()));
     } else {
         draft.advise(Action::ResetCard, target, text::fix_now(card.called()));

@@ -41,7 +41,7 @@ pub(super) fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) -> 
     }
     let stuck: Vec<Stuck<'_>> = (0..fresh.len()).filter_map(|place| Stuck::at(&fresh, place)).collect();
     let Some(first) = stuck.first() else {
-        return false;
+        return check_calls(scene, &fresh, findings);
     };
     let summary = text::summary_tasks(stuck.len());
     let mut draft = Draft::about_machine(&RULE, scene, summary).severity(Severity::Fault);
@@ -59,6 +59,22 @@ pub(super) fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) -> 
     draft.finding.impact.blocked = stuck.len() as u64;
     let target = Target { kind: SubjectKind::Node, id: draft.finding.subject.id.clone() };
     draft.advise(Action::LookAgain, Vec::new(), text::fix_stop_polling());
+    draft.advise(Action::Reboot, vec![target], text::fix_reboot());
+    findings.report(draft);
+    true
+}
+
+/// Reports calls to a card's own processor that it did not answer, where the text does not show the error itself.
+fn check_calls(scene: &Scene, fresh: &[&KernelLine], findings: &mut Findings) -> bool {
+    let Some(line) = fresh.iter().rev().find(|line| line.fact == Some(KernelFact::RpcTimeout)) else {
+        return false;
+    };
+    let mut draft = Draft::about_machine(&RULE, scene, text::summary_firmware()).severity(Severity::Fault);
+    draft.agree(2.0, in_log(line));
+    // No error with a number, and no task that stands still.
+    draft.silent(2.0);
+    draft.advise(Action::LookAgain, Vec::new(), text::fix_stop_polling());
+    let target = Target { kind: SubjectKind::Node, id: draft.finding.subject.id.clone() };
     draft.advise(Action::Reboot, vec![target], text::fix_reboot());
     findings.report(draft);
     true
