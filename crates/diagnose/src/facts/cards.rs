@@ -133,6 +133,9 @@ pub(crate) fn is_free(card: &Card, limits: &Limits) -> bool {
     all_small && used_for_computing(card).is_some_and(is_small)
 }
 
+/// Cards that work are hotter, in degrees Celsius.
+const COOL_C: f64 = 45.0;
+
 /// Whether a card works.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Activity {
@@ -148,9 +151,21 @@ fn is_a_ghost(card: &Card, limits: &Limits) -> bool {
     let rests =
         |client: &Client| client.sm.known().is_some_and(|work| work.mean.0 <= limits.idle_percent_max);
     let nobody = card.clients.known().is_some_and(|clients| clients.iter().all(rests));
-    let draws_little =
-        card.power_ratio().known().is_some_and(|ratio| *ratio < limits.false_busy_power_share_max);
+    let ratio = card.power_ratio().into_known();
+    let draws_little = ratio.is_some_and(|ratio| ratio < limits.false_busy_power_share_max);
     nobody && draws_little && is_free(card, limits)
+        || is_empty(card) && (draws_little || ratio.is_none() && is_cool(card))
+}
+
+/// Returns whether a text that lists no processes shows that there are none: each would hold memory for its context.
+fn is_empty(card: &Card) -> bool {
+    card.clients.is_not_in_source()
+        && card.memory.known().is_some_and(|memory| memory.used.0 == 0 && memory.total.0 > 0)
+}
+
+/// Returns whether a card is as cool as one that rests; its power limit would say it better.
+fn is_cool(card: &Card) -> bool {
+    card.power.is_known() && card.temperature.known().is_some_and(|temperature| temperature.max.0 <= COOL_C)
 }
 
 /// Returns whether a card worked in the window.
