@@ -38,7 +38,9 @@ impl Draft {
     pub(crate) fn about_card(rule: &'static Rule, card: &Card, summary: Text) -> Self {
         let subject = card_subject(card);
         let group = format!("card {}", subject.id);
-        Self::new(rule, subject, group, vec![card.parent.unwrap_or(card.index)], summary)
+        // Without a number, its address alone names it.
+        let cards = if card.is_unnumbered { Vec::new() } else { vec![card.parent.unwrap_or(card.index)] };
+        Self::new(rule, subject, group, cards, summary)
     }
 
     /// Begins a finding about the machine.
@@ -166,9 +168,9 @@ impl Draft {
 
 /// Returns a card as the subject of a finding.
 pub(crate) fn card_subject(card: &Card) -> Subject {
-    let index = card.index.to_string();
-    let id = card.uuid.known().or(card.pci_address.known()).cloned().unwrap_or_else(|| index.clone());
-    Subject { kind: SubjectKind::Card, id, name: index }
+    let name = card.called();
+    let id = card.uuid.known().or(card.pci_address.known()).cloned().unwrap_or_else(|| name.clone());
+    Subject { kind: SubjectKind::Card, id, name }
 }
 
 /// Returns the machine as the subject of a finding.

@@ -288,6 +288,7 @@ fn scene() -> BoxedStrategy<Scene> {
             installed: installed.clone(),
             running: running.clone(),
             version: Reading::Known("570.124.06".to_owned()),
+            failed: false,
         };
         vec![named("nvidia-fabricmanager"), named("nvidia-persistenced")]
     });

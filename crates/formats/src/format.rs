@@ -157,6 +157,8 @@ pub enum Format {
     BandwidthTest,
     /// Rows about cards that somebody took out of a table.
     CardRows,
+    /// A table of figures that somebody measured.
+    Figures,
     /// Output of `perf_analyzer`.
     PerfAnalyzer,
     /// Result of a load test on a model server.
@@ -241,6 +243,7 @@ impl fmt::Display for Format {
             Self::NvmlSession => "pynvml",
             Self::BandwidthTest => "bandwidth between cards",
             Self::CardRows => "rows about cards",
+            Self::Figures => "table of figures",
             Self::PerfAnalyzer => "perf_analyzer",
             Self::LoadTest => "result of a load test",
             Self::Trace => "profiler trace",

@@ -103,6 +103,23 @@ fn several_texts_are_one_scene() {
 }
 
 #[test]
+fn a_card_without_a_number_is_called_by_its_address_in_every_form() {
+    let log =
+        "[ 81.250000] NVRM: Xid (PCI:0000:c1:00): 62, pid=311, name=nvidia-smi, 2a3b 00001f00 00000000\n";
+    let folder = Folder::new(&[("dmesg.txt", log.as_bytes())]);
+    let report = folder.report(&["dmesg.txt"]);
+    assert_eq!(report.findings[0].cause, gpuwhy_model::cause::Cause::XidHwFault);
+    assert_eq!(report.findings[0].subject.name, "0000:c1:00.0");
+    assert!(report.cards.is_empty(), "nobody gave it a number");
+    let forms: [&[&str]; 4] = [&[], &["--lang", "zh-CN"], &["--format", "markdown"], &["--format", "html"]];
+    for form in forms {
+        let (_, output, errors) = folder.read(&[&["dmesg.txt"], form].concat());
+        assert!(output.contains("GPU 0000:c1:00.0"), "{form:?}: {output}{errors}");
+        assert!(!output.contains("GPU 0 ") && !output.contains("-i 0 "), "{form:?}: {output}");
+    }
+}
+
+#[test]
 fn every_packing_and_standard_input_give_the_same_answer() {
     let text = card(1, "550.1");
     let text = text.as_bytes();

@@ -9,6 +9,7 @@ pub mod command_line;
 pub mod evidence;
 pub mod input;
 pub mod limits;
+pub mod pci;
 pub mod process;
 pub mod reading;
 pub mod redaction;

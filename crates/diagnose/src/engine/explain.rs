@@ -1,5 +1,6 @@
 //! Which finding explains which: the explained one is no second trouble.
 
+use gpuwhy_model::action::SubjectKind;
 use gpuwhy_model::cause::Cause;
 use gpuwhy_model::scene::Scene;
 use gpuwhy_model::verdict::{Finding, Severity};
@@ -43,7 +44,7 @@ fn explains(scene: &Scene, one: &Merged, other: &Merged) -> bool {
     let pair = (one.finding.cause, other.finding.cause);
     let same_process = one.processes.iter().any(|process| other.processes.contains(process));
     let (one, other) = (&one.finding, &other.finding);
-    let is_within = is_within(&other.cards, &one.cards);
+    let is_within = is_within(other, one);
     if explains_for_its_processes(pair) {
         return same_process;
     }
@@ -63,7 +64,9 @@ fn explains(scene: &Scene, one: &Merged, other: &Merged) -> bool {
         ) => true,
         // Whatever else shows on a card that is gone comes of its being gone.
         (Cause::GpuLost, _) => {
-            !other.cards.is_empty() && is_within || is_bare(other) || is_of_card_or_exchange(other)
+            (!other.cards.is_empty() || other.subject.kind == SubjectKind::Card) && is_within
+                || is_bare(other)
+                || is_of_card_or_exchange(other)
         }
         // A limit of the container is why its loaders may not run, or read again what they had in memory.
         (Cause::ContainerLimit, Cause::StarvedByCpu) => same_process && is_limit(one, "processor"),
@@ -189,12 +192,27 @@ fn is_felt(finding: &Finding) -> bool {
     finding.severity != Severity::Note
 }
 
-fn is_within(cards: &[u32], others: &[u32]) -> bool {
-    cards.iter().all(|card| others.contains(card))
+/// Returns whether one finding is about no card that the other is not about.
+fn is_within(one: &Finding, other: &Finding) -> bool {
+    if is_about_an_unnumbered_card(one) {
+        return is_same_unnumbered_card(one, other);
+    }
+    one.cards.iter().all(|card| other.cards.contains(card))
 }
 
 fn share_a_card(one: &Finding, other: &Finding) -> bool {
-    one.cards.iter().any(|card| other.cards.contains(card))
+    one.cards.iter().any(|card| other.cards.contains(card)) || is_same_unnumbered_card(one, other)
+}
+
+/// Returns whether a finding is about a card of which only the address or the unique name is known.
+fn is_about_an_unnumbered_card(finding: &Finding) -> bool {
+    finding.cards.is_empty() && finding.subject.kind == SubjectKind::Card
+}
+
+fn is_same_unnumbered_card(one: &Finding, other: &Finding) -> bool {
+    is_about_an_unnumbered_card(one)
+        && is_about_an_unnumbered_card(other)
+        && one.subject.id == other.subject.id
 }
 
 /// Returns whether what one finding holds for nothing is at least half of the full cards' memory.

@@ -1,6 +1,7 @@
 //! Cards and who holds them.
 
 use gpuwhy_model::limits::Limits;
+pub(crate) use gpuwhy_model::pci::slot;
 use gpuwhy_model::process::Pid;
 use gpuwhy_model::reading::{Absence, Access, Failure, Reading};
 use gpuwhy_model::sample::{ClientKind, PciDevice, ProcessState};
@@ -44,6 +45,11 @@ impl Holder<'_> {
 /// Returns the whole cards; instances belong to theirs.
 pub(crate) fn whole_cards(scene: &Scene) -> impl Iterator<Item = &Card> {
     scene.cards.iter().filter(|card| card.parent.is_none())
+}
+
+/// Returns the whole cards, and behind them those that texts name by their address alone: they too can have errors.
+pub(crate) fn with_unlisted(scene: &Scene) -> impl Iterator<Item = &Card> {
+    whole_cards(scene).chain(&scene.unlisted_cards)
 }
 
 /// Returns the processes that hold a card or an instance of it for computing.
@@ -127,6 +133,9 @@ pub(crate) fn is_free(card: &Card, limits: &Limits) -> bool {
     all_small && used_for_computing(card).is_some_and(is_small)
 }
 
+/// Cards that work are hotter, in degrees Celsius.
+const COOL_C: f64 = 45.0;
+
 /// Whether a card works.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Activity {
@@ -142,9 +151,21 @@ fn is_a_ghost(card: &Card, limits: &Limits) -> bool {
     let rests =
         |client: &Client| client.sm.known().is_some_and(|work| work.mean.0 <= limits.idle_percent_max);
     let nobody = card.clients.known().is_some_and(|clients| clients.iter().all(rests));
-    let draws_little =
-        card.power_ratio().known().is_some_and(|ratio| *ratio < limits.false_busy_power_share_max);
+    let ratio = card.power_ratio().into_known();
+    let draws_little = ratio.is_some_and(|ratio| ratio < limits.false_busy_power_share_max);
     nobody && draws_little && is_free(card, limits)
+        || is_empty(card) && (draws_little || ratio.is_none() && is_cool(card))
+}
+
+/// Returns whether a text that lists no processes shows that there are none: each would hold memory for its context.
+fn is_empty(card: &Card) -> bool {
+    card.clients.is_not_in_source()
+        && card.memory.known().is_some_and(|memory| memory.used.0 == 0 && memory.total.0 > 0)
+}
+
+/// Returns whether a card is as cool as one that rests; its power limit would say it better.
+fn is_cool(card: &Card) -> bool {
+    card.power.is_known() && card.temperature.known().is_some_and(|temperature| temperature.max.0 <= COOL_C)
 }
 
 /// Returns whether a card worked in the window.
@@ -201,7 +222,8 @@ pub(crate) fn nvidia_pci_cards(scene: &Scene) -> Reading<Vec<&PciDevice>> {
 pub(crate) fn only_on_the_bus(scene: &Scene) -> Vec<u32> {
     let driver = &scene.machine.driver;
     let lists_what_cannot_be = matches!(driver.card_count, Reading::Failed(Failure::Implausible { .. }));
-    if !scene.cards.is_empty() || driver.library.is_known() && !lists_what_cannot_be {
+    let has_cards = !scene.cards.is_empty() || !scene.unlisted_cards.is_empty();
+    if has_cards || driver.library.is_known() && !lists_what_cannot_be {
         return Vec::new();
     }
     let number = nvidia_pci_cards(scene).known().map_or(0, Vec::len);
@@ -219,37 +241,4 @@ pub(crate) fn is_kept_to_some_cards(scene: &Scene) -> bool {
 
 fn is_passed_on(device: &PciDevice) -> bool {
     device.driver.known().is_some_and(|driver| matches!(driver.as_str(), "vfio-pci" | "pci-stub"))
-}
-
-/// Returns a PCI address in the form of the kernel: four-digit domain, lower case.
-pub(crate) fn normal_address(address: &str) -> String {
-    let address = address.to_ascii_lowercase();
-    let Some((domain, rest)) = address.split_once(':') else {
-        return address;
-    };
-    if !rest.contains(':') {
-        return format!("0000:{address}");
-    }
-    format!("{:0>4}:{rest}", domain.trim_start_matches('0'))
-}
-
-/// Returns a PCI address without its function: `0000:65:00`.
-pub(crate) fn slot(address: &str) -> String {
-    let address = normal_address(address);
-    address.rsplit_once('.').map_or(address.clone(), |(slot, _)| slot.to_owned())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{normal_address, slot};
-
-    #[test]
-    fn addresses_are_comparable() {
-        assert_eq!(normal_address("00000000:65:00.0"), "0000:65:00.0");
-        assert_eq!(normal_address("0000:65:00.0"), "0000:65:00.0");
-        assert_eq!(normal_address("65:00.0"), "0000:65:00.0");
-        assert_eq!(normal_address("0018:C1:00.0"), "0018:c1:00.0");
-        assert_eq!(slot("00000000:65:00.0"), "0000:65:00");
-        assert_eq!(slot("0000:65:00"), "0000:65:00");
-    }
 }

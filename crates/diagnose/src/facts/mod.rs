@@ -13,6 +13,7 @@ pub(crate) mod idle;
 pub(crate) mod kernel_log;
 pub(crate) mod kin;
 pub(crate) mod members;
+pub(crate) mod mps;
 pub(crate) mod names;
 pub(crate) mod offers;
 pub(crate) mod peers;

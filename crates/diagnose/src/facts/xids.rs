@@ -17,6 +17,8 @@ const OF_MEMORY: &[u32] = &[48, 63, 64, 92, 94, 95, 140, 160, 161, 171, 172];
 const OF_LINKS: &[u32] = &[74, 136, 144, 145, 146, 147, 148, 149, 150, 155];
 /// The card has fallen off the bus.
 const OF_LOST_CARDS: &[u32] = &[79];
+/// The driver says what it asks for because of another error.
+const RECOVERY: u32 = 154;
 /// What a program leaves behind when something else ended it.
 const CLEAN_UP: &[u32] = &[43, 45];
 
@@ -96,6 +98,21 @@ fn in_log<'scene>(scene: &'scene Scene, card: &Card) -> impl Iterator<Item = Rep
             age_s: kernel_log::age_s(scene, line),
         })
     })
+}
+
+/// Returns what the driver asks for to make a card work again, by its newest line about it, and that line.
+pub(crate) fn asked_for<'scene>(
+    scene: &'scene Scene,
+    card: &Card,
+    limits: &Limits,
+) -> Option<(u32, Report<'scene>)> {
+    let mut reports = in_log(scene, card).filter(|report| report.number == RECOVERY);
+    let newest = reports.by_ref().last()?;
+    let line = newest.line.filter(|line| kernel_log::is_fresh(scene, line, limits))?;
+    match line.fact {
+        Some(KernelFact::Xid { recovery: Some(step), .. }) if step > 0 => Some((step, newest)),
+        _ => None,
+    }
 }
 
 /// Returns what kind of trouble a number speaks of on a card.

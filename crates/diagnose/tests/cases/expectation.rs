@@ -1,7 +1,7 @@
 //! What must be found in a scene: one expectation a line.
 //!
 //! ```text
-//! CAUSE [>=N|<=N] [cards A,B] [culprit PID] [severity WORD]   a finding; those given are all, in rank order
+//! CAUSE [>=N|<=N] [cards A,B] [culprit PID] [severity WORD] [on NAME]   a finding; those given are all, in rank order
 //! candidate CAUSE · explained CAUSE by CAUSE · ruled-out CAUSE SIGNAL · blind SIGNAL · ask COMMAND
 //! state CARD WORD · note ID · detail KEY=VALUE · exit CODE · summary ID
 //! ```
@@ -73,6 +73,7 @@ fn finding_is(finding: &Finding, words: &[String]) -> bool {
                     let culprit = finding.culprits.first().and_then(|culprit| culprit.pid);
                     culprit.is_some_and(|pid| pid.to_string() == value)
                 }
+                "on" => finding.subject.name == value,
                 "severity" => finding.severity.id() == value,
                 _ => false,
             }

@@ -60,6 +60,8 @@ pub struct Gathered {
     pub services: Vec<Service>,
     /// Version of the driver's module, by a service that asked it.
     pub module: Option<String>,
+    /// Whether a service looked for `NVSwitches` and found none.
+    pub has_no_switches: bool,
 }
 
 /// A message that may go on.
@@ -172,6 +174,7 @@ impl Gatherer {
         self.flush();
         let (lines, left_out) = self.kept.into_lines();
         let module = self.units.module().map(str::to_owned);
+        let has_no_switches = self.units.has_no_switches();
         Gathered {
             lines,
             left_out,
@@ -181,6 +184,7 @@ impl Gatherer {
             pci_cards: self.pci_cards.into_values().collect(),
             services: self.units.into_services(),
             module,
+            has_no_switches,
         }
     }
 

@@ -33,6 +33,9 @@ pub fn scene(gathered: Gathered) -> Scene {
         machine.driver.module = Reading::Known(version);
     }
     machine.secure_boot = secure_boot(&gathered.lines).into();
+    if gathered.has_no_switches {
+        machine.nvswitches = Reading::Known(0);
+    }
     if !gathered.services.is_empty() {
         machine.services = Reading::Known(gathered.services);
     }

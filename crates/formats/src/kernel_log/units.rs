@@ -22,12 +22,18 @@ const NAMES: &[&str] =
 
 /// Programs of the service that joins cards through `NVSwitches`.
 const FABRIC_MANAGER: &str = "nv-fabricmanager";
+/// The program that keeps the driver's state of cards.
+const PERSISTENCE_DAEMON: &str = "nvidia-persistenced";
+/// Programs around cards whose lines begin a log; what the others say is passed over.
+const AROUND_CARDS: &[&str] =
+    &[FABRIC_MANAGER, PERSISTENCE_DAEMON, "nv-hostengine", "nvidia-powerd", "nvidia-imex"];
 
 /// What is known of services, by name.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Units {
     services: BTreeMap<String, Service>,
     module: Option<String>,
+    has_no_switches: bool,
 }
 
 impl Units {
@@ -36,13 +42,14 @@ impl Units {
         match program {
             "systemd" | "init" => self.of_manager(text),
             FABRIC_MANAGER => self.of_fabric_manager(text),
+            PERSISTENCE_DAEMON => self.of_persistence_daemon(text),
             _ => {}
         }
     }
 
     /// Returns whether lines of a program say something here.
     pub(crate) fn are_told_by(program: &str, text: &str) -> bool {
-        if program == FABRIC_MANAGER {
+        if AROUND_CARDS.contains(&program) {
             return true;
         }
         let of_unit = text.split_once(".service").and_then(|(before, _)| before.rsplit(' ').next());
@@ -54,6 +61,11 @@ impl Units {
     /// Returns the version of the driver's module, where a service says it.
     pub(crate) fn module(&self) -> Option<&str> {
         self.module.as_deref()
+    }
+
+    /// Returns whether a service looked for `NVSwitches` and found none.
+    pub(crate) fn has_no_switches(&self) -> bool {
+        self.has_no_switches
     }
 
     /// Returns the services.
@@ -74,7 +86,9 @@ impl Units {
                 ["exited, code=", "Failed with result", "Main process exited", "Control process exited"];
             let is_over = ends.iter().any(|words| what.contains(words)) && !what.contains("status=0/SUCCESS");
             if is_over && is_of_interest(unit) {
-                self.service(unit).running = Reading::Known(false);
+                let service = self.service(unit);
+                service.running = Reading::Known(false);
+                service.failed = true;
             }
             return;
         }
@@ -83,8 +97,19 @@ impl Units {
                 continue;
             };
             if let Some(unit) = unit_of(what.trim_end_matches('.')) {
-                self.service(unit).running = Reading::Known(runs);
+                let service = self.service(unit);
+                service.running = Reading::Known(runs);
+                // That it was stopped takes no failure back.
+                service.failed = words.starts_with("Failed") || !runs && service.failed;
             }
+        }
+    }
+
+    fn of_persistence_daemon(&mut self, text: &str) {
+        if text.contains("failed to initialize") || text.contains("Failed to query NVIDIA devices") {
+            let service = self.service(PERSISTENCE_DAEMON);
+            service.running = Reading::Known(false);
+            service.failed = true;
         }
     }
 
@@ -97,10 +122,14 @@ impl Units {
                 service.version = Reading::Known(version.to_owned());
             }
             service.running = Reading::Known(false);
+            service.failed = true;
             self.module = versions(driver).next().map(str::to_owned);
             return;
         }
-        if lower.contains("version is")
+        let finds_none = ["nv_warn_nothing_to_do", "no nvswitch", "nvswitch devices not found"];
+        if finds_none.iter().any(|words| lower.contains(words)) {
+            self.has_no_switches = true;
+        } else if lower.contains("version is")
             && let Some(version) = versions(text).next()
         {
             service.version = Reading::Known(version.to_owned());

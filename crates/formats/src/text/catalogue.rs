@@ -3,7 +3,7 @@
 //! A format that is sure by its first line comes before one that reads anything that looks like a table or a log.
 
 use super::{
-    TextFormat, bandwidth_test, card_tools, container, host, kernel_log, kubernetes, load_test,
+    TextFormat, bandwidth_test, card_tools, container, figures, host, kernel_log, kubernetes, load_test,
     nvidia_bug_report, nvidia_smi, nvidia_smi_csv, nvidia_smi_list, nvidia_smi_mig, nvidia_smi_monitor,
     nvidia_smi_nvlink, nvidia_smi_query, nvidia_smi_topology, nvidia_smi_version, nvml_session, profiles,
     program, prometheus, slurm, stacks,
@@ -63,6 +63,7 @@ pub(super) static FORMATS: &[TextFormat] = &[
     TextFormat { format: Format::Nvitop, read: card_tools::nvitop },
     TextFormat { format: Format::Nvtop, read: card_tools::nvtop },
     TextFormat { format: Format::CardRows, read: card_tools::rows },
+    TextFormat { format: Format::Figures, read: figures::read },
     TextFormat { format: Format::KernelLog, read: kernel_log::read },
     TextFormat { format: Format::Top, read: host::top::read },
     TextFormat { format: Format::Htop, read: host::htop::read },

@@ -5,6 +5,7 @@ mod block;
 mod card_tools;
 mod catalogue;
 mod container;
+mod figures;
 mod foreign;
 mod host;
 mod json_document;

@@ -97,4 +97,7 @@ pub struct Service {
     pub running: Reading<bool>,
     /// Version of its program, where it can be told.
     pub version: Reading<String>,
+    /// Whether the service manager or its own words say that it ended by an error; false: not said.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub failed: bool,
 }

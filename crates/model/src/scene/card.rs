@@ -17,6 +17,9 @@ use crate::units::{Bytes, BytesPerSecond, Celsius, Megahertz, Percent, Seconds, 
 pub struct Card {
     /// The library's index.
     pub index: u32,
+    /// Whether no input gives its number: then `index` only tells it from the others and is never shown.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_unnumbered: bool,
     /// Who made it.
     pub vendor: Vendor,
     /// Whole card or instance.
@@ -130,6 +133,14 @@ pub struct Card {
 }
 
 impl Card {
+    /// Returns what people and tools call the card: its number, else its PCI address.
+    pub fn called(&self) -> String {
+        match &self.pci_address {
+            Reading::Known(address) if self.is_unnumbered => address.clone(),
+            _ => self.index.to_string(),
+        }
+    }
+
     /// Returns mean power as a share of the enforced limit.
     pub fn power_ratio(&self) -> Reading<f64> {
         let limit = self.power_limits.enforced.as_ref().copied();

@@ -5,6 +5,7 @@
 mod card;
 mod cluster;
 mod container;
+mod figures;
 mod host;
 mod job;
 mod neighbours;
@@ -25,6 +26,7 @@ pub use cluster::{
     SchedulerState,
 };
 pub use container::{Container, ContainerEnd, ContainerState};
+pub use figures::{Benchmark, Figures, Flow, MemberFigure, MemoryStep};
 pub use host::{Disk, Driver, Host, JoinedPair, Machine, ModuleBuild, Paging, Pressures, ProcessLimit};
 pub use job::{Job, JobPhase, JobUsage, Scheduler, WaitReason};
 pub use neighbours::Interface;
@@ -95,6 +97,10 @@ pub struct Scene {
     pub machine: Machine,
     /// Cards by index, instances behind their card.
     pub cards: Vec<Card>,
+    /// Cards that no list of cards has: texts name them by their PCI address alone. Joining parts finds them; a machine
+    /// that is looked at has none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unlisted_cards: Vec<Card>,
     /// Processes on cards of which the input does not say the number; joining parts finds their cards.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unplaced_clients: Vec<UnplacedClient>,

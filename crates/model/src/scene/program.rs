@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use super::Figures;
 use crate::closed_list::closed_list;
 use crate::process::Pid;
 use crate::units::{Bytes, Seconds};
@@ -80,6 +81,8 @@ closed_list! {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ProgramFact {
+    /// A column of a table of figures.
+    Figures(Figures),
     /// A card's memory did not suffice.
     OutOfCardMemory(OutOfCardMemory),
     /// What a framework's allocator holds of a card.

@@ -139,7 +139,13 @@ impl Services {
                     Reading::Unsupported
                 };
                 let running = Reading::Known(running.running[place]);
-                services.push(Service { name: known.name.to_owned(), installed, running, version });
+                services.push(Service {
+                    name: known.name.to_owned(),
+                    installed,
+                    running,
+                    version,
+                    failed: false,
+                });
             }
         }
         Reading::Known(services)

@@ -24,8 +24,13 @@ struct Reported<'scene> {
 fn reported(scene: &Scene, kind: Kind) -> Vec<Reported<'_>> {
     // Its generation is not known: today's meaning of a number counts.
     let unknown = Card::default();
-    let is_listed =
-        |device: &str| scene.cards.iter().any(|card| card.uuid.known().is_some_and(|uuid| uuid == device));
+    let is_listed = |device: &str| {
+        scene
+            .cards
+            .iter()
+            .chain(&scene.unlisted_cards)
+            .any(|card| card.uuid.known().is_some_and(|uuid| uuid == device))
+    };
     let mut all: Vec<Reported<'_>> = Vec::new();
     for (line, report) in reports(scene) {
         let is_error = matches!(report.event, PluginEvent::Error | PluginEvent::ErrorIgnored);

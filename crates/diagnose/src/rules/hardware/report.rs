@@ -9,14 +9,14 @@ use gpuwhy_model::signal::Signal;
 use gpuwhy_model::verdict::Culprit;
 
 use crate::draft::Draft;
-use crate::facts::cards::whole_cards;
+use crate::facts::cards::with_unlisted;
 use crate::facts::culprit;
 use crate::facts::xids::Report;
 use crate::findings::Findings;
 
-/// Returns the cards of NVIDIA that answer.
+/// Returns the cards of NVIDIA that answer; those that only an address names too.
 pub(super) fn answering(scene: &Scene) -> impl Iterator<Item = &Card> {
-    whole_cards(scene).filter(|card| card.vendor == Vendor::Nvidia && card.handle.is_known())
+    with_unlisted(scene).filter(|card| card.vendor == Vendor::Nvidia && card.handle.is_known())
 }
 
 /// Returns the living process that a report surely means: its number may have been given to another since.

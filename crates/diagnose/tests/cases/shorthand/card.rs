@@ -68,6 +68,8 @@ pub(super) struct CardFile {
     pub(super) fabric: Option<Fabric>,
     /// What of the list of processes cannot be.
     pub(super) clients_are_implausible: Option<String>,
+    /// A text shows no list of processes.
+    pub(super) clients_are_unseen: bool,
 }
 
 impl Default for CardFile {
@@ -109,6 +111,7 @@ impl Default for CardFile {
             display: None,
             fabric: None,
             clients_are_implausible: None,
+            clients_are_unseen: false,
         }
     }
 }
@@ -208,6 +211,7 @@ impl SceneFile {
             persistence: self.machine.persistence.map_or(Reading::Unsupported, Reading::Known),
             clients: match &file.clients_are_implausible {
                 Some(value) => Reading::Failed(Failure::Implausible { value: value.clone() }),
+                None if file.clients_are_unseen => Reading::default(),
                 None => Reading::Known(
                     on_card().map(|(pid, process)| self.client(index, *pid, process, past_s)).collect(),
                 ),
@@ -223,6 +227,9 @@ impl SceneFile {
         file.state.fill(&mut card, self.window);
         file.health.fill(&mut card);
         file.link.fill(&mut card);
+        if file.clients_are_unseen {
+            card.unexplained = Reading::default();
+        }
         if let Some(code) = file.refuses {
             refuse(&mut card, code);
         }

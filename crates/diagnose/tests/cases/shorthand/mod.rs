@@ -161,7 +161,8 @@ fn recent_s() -> f64 {
 #[derive(Deserialize, Default)]
 #[serde(deny_unknown_fields, default)]
 struct MachineFile {
-    /// Kernel drivers of the NVIDIA cards on the bus, by address; empty: none is bound.
+    /// Kernel drivers of the NVIDIA cards on the bus, by address; empty: none is bound (a text does not say), `none`: a
+    /// text says that none is.
     nvidia: BTreeMap<String, String>,
     /// Vendor ids of other cards on the bus.
     others: Vec<u32>,
@@ -213,6 +214,8 @@ struct ServiceFile {
     installed: bool,
     running: bool,
     version: Option<String>,
+    /// It ended by an error.
+    failed: bool,
 }
 
 impl MachineFile {
@@ -234,6 +237,11 @@ impl MachineFile {
                 state: "installed".to_owned(),
             };
             driver.module_builds = Reading::Known(self.built_for.iter().map(build).collect());
+        }
+        if let Reading::Known(devices) = &mut machine.pci_cards {
+            let is_untold =
+                |device: &&mut PciDevice| self.nvidia.get(&device.address).is_some_and(String::is_empty);
+            devices.iter_mut().filter(is_untold).for_each(|device| device.driver = Reading::default());
         }
         machine.kernel = self.kernel.clone().into();
         machine.secure_boot = self.secure_boot.into();
@@ -297,7 +305,9 @@ impl SceneFile {
                 scene.events = self.events();
             }
             self.machine.fill_text(&mut scene.machine);
-            return Ok(scene);
+            let may_name_cards = scene.events.is_known() || scene.machine.pci_cards.is_known();
+            // Joining the parts of a text finds cards that only their address names.
+            return Ok(if may_name_cards { gpuwhy_model::window::merge([scene]).scene } else { scene });
         }
         scene.device_holders = self.device_holders();
         scene.network =
@@ -415,6 +425,7 @@ impl SceneFile {
                     installed: Reading::Known(service.installed),
                     running: Reading::Known(service.running),
                     version: service.version.clone().map_or(Reading::Unsupported, Reading::Known),
+                    failed: service.failed,
                 })
                 .collect(),
         );
@@ -423,7 +434,11 @@ impl SceneFile {
             vendor,
             device: 1,
             class: 0x03_0200,
-            driver: if driver.is_empty() { Reading::Unsupported } else { Reading::Known(driver.to_owned()) },
+            driver: if matches!(driver, "" | "none") {
+                Reading::Unsupported
+            } else {
+                Reading::Known(driver.to_owned())
+            },
             answers: Reading::Known(!file.dead.iter().any(|dead| dead == address)),
             ..PciDevice::default()
         };

@@ -37,7 +37,41 @@ pub(in crate::text) fn read(lines: &[Line<'_>], context: &Context<'_>) -> Option
     if let Some(block) = listed(lines) {
         return Some(block);
     }
-    status(lines)
+    log_of_fabric_manager(lines).or_else(|| status(lines))
+}
+
+/// Reads `/var/log/fabricmanager.log`: `[Nov 05 2024 13:55:26] [ERROR] [tid 104230] what it says`.
+fn log_of_fabric_manager(lines: &[Line<'_>]) -> Option<Block> {
+    fn said(text: &str) -> Option<&str> {
+        let rest = text.strip_prefix('[')?;
+        let (time, rest) = rest.split_once("] [")?;
+        let (level, rest) = rest.split_once("] [tid ")?;
+        let (thread, words) = rest.split_once("] ")?;
+        let is_head = time.len() <= 24
+            && time.contains(':')
+            && level.trim().bytes().all(|byte| byte.is_ascii_uppercase())
+            && thread.trim().bytes().all(|byte| byte.is_ascii_digit());
+        is_head.then_some(words)
+    }
+    let mut units = Units::default();
+    let mut taken = 0;
+    for line in lines {
+        let Some(words) = said(&line.text) else {
+            break;
+        };
+        units.note("nv-fabricmanager", words);
+        taken += 1;
+    }
+    if taken == 0 {
+        return None;
+    }
+    let mut scene = scene(Format::Systemctl);
+    if units.has_no_switches() {
+        scene.machine.nvswitches = Reading::Known(0);
+    }
+    scene.machine.driver.module = units.module().map(str::to_owned).into();
+    scene.machine.services = Reading::Known(units.into_services());
+    Some(block(taken, scene))
 }
 
 /// Returns the unit of `Unit x.service could not be found.`.
@@ -97,6 +131,7 @@ fn listed(lines: &[Line<'_>]) -> Option<Block> {
                 name: unit.trim_end_matches(".service").to_owned(),
                 installed: Reading::Known(load != "not-found"),
                 running: Reading::Known(active == "active"),
+                failed: active == "failed",
                 ..Service::default()
             });
         }
@@ -154,7 +189,9 @@ fn one_status(lines: &[Line<'_>], scene: &mut Scene, services: &mut Vec<Service>
         }
         let inside = text.trim_start();
         if let Some(active) = inside.strip_prefix("Active: ") {
-            units.service(unit).running = runs(active).into();
+            let service = units.service(unit);
+            service.running = runs(active).into();
+            service.failed = active.starts_with("failed") || active.contains("(Result: ");
         } else if let Some(process) = process(inside, unit) {
             scene.processes.push(process);
         } else if let Some(found) = log_line(text).filter(|found| matches!(found.sender, Sender::Program(_)))
@@ -170,6 +207,9 @@ fn one_status(lines: &[Line<'_>], scene: &mut Scene, services: &mut Vec<Service>
         }
         taken = place + 1;
     }
+    if units.has_no_switches() {
+        scene.machine.nvswitches = Reading::Known(0);
+    }
     if let Some(version) = units.module() {
         scene.machine.driver.module = Reading::Known(version.to_owned());
     }
@@ -179,10 +219,12 @@ fn one_status(lines: &[Line<'_>], scene: &mut Scene, services: &mut Vec<Service>
 
 /// Reads a line of the unit's journal; the state that the status names is the newer one.
 fn note(program: &str, text: &str, unit: &str, units: &mut Units) {
-    let state = units.service(unit).running.clone();
+    let (state, failed) = (units.service(unit).running.clone(), units.service(unit).failed);
     units.note(program, text);
     if state.is_known() {
-        units.service(unit).running = state;
+        let service = units.service(unit);
+        service.running = state;
+        service.failed = failed;
     }
 }
 

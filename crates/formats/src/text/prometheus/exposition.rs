@@ -1,5 +1,7 @@
 //! One line of metrics in the text form of Prometheus and OpenMetrics.
 
+use super::dcgm_names::noted;
+
 /// What one line is.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Written<'line> {
@@ -66,7 +68,7 @@ pub(super) fn written(text: &str) -> Option<Written<'_>> {
     if let Some(comment) = text.strip_prefix('#') {
         return Some(comment_of(comment.trim_start()));
     }
-    value(text).map(Written::Value)
+    value(text).or_else(|| noted(text)).map(Written::Value)
 }
 
 fn comment_of(comment: &str) -> Written<'_> {
@@ -126,7 +128,7 @@ fn time_s(word: &str) -> Option<f64> {
 }
 
 /// Reads a number; thousands may be set apart in what people copied from a table.
-fn number(word: &str) -> Option<f64> {
+pub(super) fn number(word: &str) -> Option<f64> {
     match word {
         "NaN" | "Nan" | "nan" => return Some(f64::NAN),
         "+Inf" | "Inf" | "+inf" | "inf" => return Some(f64::INFINITY),

@@ -2,6 +2,8 @@
 
 mod card_fields;
 mod cards;
+mod dcgm_names;
+mod dcgmi;
 mod exposition;
 mod node;
 mod scrapes;
@@ -48,6 +50,10 @@ const KNOWN: &[&str] = &[
 
 /// Reads the metrics that begin with the first of these lines.
 pub(super) fn read(lines: &[Line<'_>], context: &Context<'_>) -> Option<Block> {
+    if let Some((metrics, taken)) = dcgmi::as_metrics(lines, context.command) {
+        let scrapes = scrapes(&metrics, context.command)?;
+        return Some(Block { lines: taken, scene: scene(&scrapes), remarks: Vec::new() });
+    }
     let mut scrapes = scrapes(lines, context.command)?;
     let remarks = std::mem::take(&mut scrapes.remarks);
     Some(Block { lines: scrapes.lines, scene: scene(&scrapes), remarks })

@@ -111,6 +111,7 @@ fn over_window(looks: &[Look<'_>], span: Span, library: Option<&Absence>) -> Opt
     let explained = explained_bytes(&clients);
     Some(Card {
         index: last.index,
+        is_unnumbered: false,
         kind: last.kind,
         parent: last.parent,
         // A card that the newest sample could not ask at all does not answer now, whatever it said before.

@@ -6,6 +6,7 @@
 mod identity;
 mod join;
 mod place;
+mod unlisted;
 
 use std::collections::BTreeMap;
 
@@ -118,6 +119,7 @@ fn settle(scene: &mut Scene) {
         // What was before the last boot comes first, whatever its clock said.
         events.sort_by_key(|line| (!line.before_boot, line.boot_us));
     }
+    unlisted::cards(scene);
     for card in &mut scene.cards {
         // Behind a list that is cut off others may stand.
         let is_list_cut = matches!(card.unexplained, Reading::Failed(Failure::Syntax { .. }));

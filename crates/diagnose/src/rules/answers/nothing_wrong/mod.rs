@@ -8,7 +8,7 @@ use gpuwhy_model::evidence::Comparison;
 use gpuwhy_model::limits::Limits;
 use gpuwhy_model::reading::Absence;
 use gpuwhy_model::sample::ClientKind;
-use gpuwhy_model::scene::{Card, Process, Scene, Standing};
+use gpuwhy_model::scene::{Card, Process, Scene, SourceKind, Standing};
 use gpuwhy_model::signal::{Reader, Signal};
 use gpuwhy_model::units::Unit;
 use gpuwhy_model::verdict::Severity;
@@ -20,6 +20,7 @@ use crate::facts::effort::power_for_work;
 use crate::facts::idle::{IdleSource, idle};
 use crate::facts::kernel_log;
 use crate::facts::kin::Kin;
+use crate::facts::mps::is_of_mps;
 use crate::facts::team::{LoaderKind, Team};
 use crate::findings::Findings;
 use crate::rule::{Needs, Rule, Span};
@@ -52,6 +53,9 @@ pub(crate) static RULE: Rule = Rule {
 
 /// A driver and a display keep up to this much for themselves, which no list names.
 const HIDDEN_BYTES_MIN: u64 = 400 << 20;
+
+/// A card that is shared through its server works at this share of the power at least that others need for it.
+const SHARED_POWER: f64 = 0.6;
 
 /// PyTorch names the threads so that it starts at the first backward pass.
 const BACKWARD_THREADS: &str = "pt_autograd";
@@ -149,6 +153,7 @@ fn working_state<'scene>(
     holders: &[Holder<'scene>],
     limits: &Limits,
 ) -> Option<Healthy> {
+    let scene = kin.scene;
     let ratio = power_for_work(card).into_known();
     let is_busy = card.busy.known().is_some_and(|busy| busy.mean.0 >= limits.busy_percent_min);
     if is_busy {
@@ -157,7 +162,10 @@ fn working_state<'scene>(
             return None;
         }
         // Busy at little power may be waiting inside a kernel.
-        return ratio.filter(|ratio| *ratio >= limits.false_busy_power_share_max).map(|_| Healthy::Works);
+        let least = limits.false_busy_power_share_max;
+        // Who shares a card through its server is most often given a part of it.
+        let least = if is_shared_by_server(scene, holders) { least * SHARED_POWER } else { least };
+        return ratio.filter(|ratio| *ratio >= least).map(|_| Healthy::Works);
     }
     if holders.is_empty() && is_drawn_on(card) {
         // A desktop keeps its card a little busy.
@@ -181,6 +189,12 @@ fn working_state<'scene>(
         .iter()
         .any(|process| process.cores.known().is_some_and(|cores| cores.0 >= limits.loader_cores_full));
     (is_simple && is_calm && !is_hot).then_some(Healthy::LightlyUsed)
+}
+
+/// Returns whether a paste shows everybody on a card in through the server that shares it (MPS).
+fn is_shared_by_server(scene: &Scene, holders: &[Holder<'_>]) -> bool {
+    let is_paste = scene.provenance.source == SourceKind::Text;
+    is_paste && !holders.is_empty() && holders.iter().all(|holder| is_of_mps(holder.client))
 }
 
 /// Returns whether a process goes back over what it computed, which only training does.

@@ -1,5 +1,6 @@
 //! `comm-bound`: exchange between cards is slow, but moves.
 
+mod collapse;
 mod said;
 mod traced;
 
@@ -60,6 +61,7 @@ const HIDDEN_SHARE_MAX: f64 = 0.01;
 const MOMENTS_STRENGTH: f64 = 0.7;
 
 fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
+    collapse::check(scene, findings);
     said::check(scene, findings);
     traced::check(scene, limits, findings);
     for exchanging in exchanging(scene, limits) {

@@ -1,6 +1,7 @@
 //! `slow-gpu-outlier`: one member of a job holds back the others.
 
 mod handicap;
+mod measured;
 
 use gpuwhy_model::action::Action;
 use gpuwhy_model::cause::Cause;
@@ -59,6 +60,7 @@ const LATE_FOR_ANOTHER_REASON: &[Cause] = &[
 ];
 
 fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
+    measured::check(scene, findings);
     for exchanging in exchanging(scene, limits) {
         let members = &exchanging.members;
         let Some(first) = members.first() else {

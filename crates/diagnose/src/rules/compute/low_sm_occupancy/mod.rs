@@ -1,5 +1,7 @@
 //! `low-sm-occupancy`: kernels run all the time, on few of the card's multiprocessors.
 
+mod context;
+
 use gpuwhy_model::action::Action;
 use gpuwhy_model::cause::Cause;
 use gpuwhy_model::evidence::Comparison;
@@ -50,7 +52,7 @@ fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
     let jobs = jobs(scene, limits);
     for card in whole_cards(scene) {
         let working = holders_at_work(scene, card, limits);
-        if working.is_empty() {
+        if working.is_empty() && !context::is_alone(scene, card, limits) {
             continue;
         }
         let low_power = limits.false_busy_power_share_max;

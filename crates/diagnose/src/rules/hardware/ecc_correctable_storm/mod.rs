@@ -103,7 +103,7 @@ fn judge(scene: &Scene, card: &Card, others: &[&Card], limits: &Limits, findings
             draft.mention(once(Signal::Peers, others, Unit::Count, reader, words));
         }
     }
-    draft.advise(Action::Watch, report::target(&draft), text::fix_watch(card.index));
+    draft.advise(Action::Watch, report::target(&draft), text::fix_watch(card.called()));
     findings.report(draft);
 }
 

@@ -183,15 +183,15 @@ fn summary(signs: &Signs<'_>) -> Text {
 
 fn advise(card: &Card, is_broken: bool, number: Option<u32>, draft: &mut Draft) {
     let target = report::target(draft);
-    draft.advise(Action::LookAgain, target.clone(), text::fix_look(card.index));
+    draft.advise(Action::LookAgain, target.clone(), text::fix_look(card.called()));
     if is_broken {
         draft.advise(Action::ServiceHardware, target, text::fix_replace());
         return;
     }
     if number == Some(CONTAINED) {
         draft.advise(Action::ImproveProgram, Vec::new(), text::fix_restart());
-        draft.advise(Action::ResetCard, target, text::fix_reset_when_idle(card.index));
+        draft.advise(Action::ResetCard, target, text::fix_reset_when_idle(card.called()));
         return;
     }
-    draft.advise(Action::ResetCard, target, text::fix_reset(card.index));
+    draft.advise(Action::ResetCard, target, text::fix_reset(card.called()));
 }

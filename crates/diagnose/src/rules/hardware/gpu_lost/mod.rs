@@ -1,6 +1,7 @@
 //! `gpu-lost`: the card no longer answers, or is missing.
 
 mod on_node;
+mod unlisted;
 
 use std::collections::BTreeSet;
 
@@ -9,7 +10,7 @@ use gpuwhy_model::evidence::Comparison;
 use gpuwhy_model::limits::Limits;
 use gpuwhy_model::reading::{Absence, Access, Failure, Reading};
 use gpuwhy_model::sample::{KernelLine, PciDevice};
-use gpuwhy_model::scene::{Card, Scene};
+use gpuwhy_model::scene::{Card, Scene, SourceKind};
 use gpuwhy_model::signal::{Reader, Signal};
 use gpuwhy_model::text::Text;
 use gpuwhy_model::units::Unit;
@@ -64,13 +65,18 @@ fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
     if !scene.machine.driver.library.is_known() {
         let fresh_slots = slots_in(&|line| kernel_log::is_fresh(scene, line, limits));
         for device in silent_devices(scene, &fresh_slots) {
-            judge_silent(scene, device, &lost_slots, findings);
+            if !unlisted::has(scene, device) {
+                judge_silent(scene, device, &lost_slots, findings);
+            }
         }
+        unlisted::check(scene, &[], &lost_slots, limits, findings);
         return;
     }
-    for device in missing_devices(scene, &lost_slots) {
+    let missing = missing_devices(scene, &lost_slots);
+    for device in &missing {
         judge_missing(scene, device, &lost_slots, findings);
     }
+    unlisted::check(scene, &missing, &lost_slots, limits, findings);
 }
 
 /// Judges a card that the library lists.
@@ -168,6 +174,8 @@ fn weigh_log(scene: &Scene, is_in_log: bool, is_sure_without: bool, draft: &mut 
     // A library that says "lost" needs no second witness.
     let weight = if is_sure_without { 0.5 } else { 3.0 };
     match scene.events.absence() {
+        // Who pastes something else hides nothing.
+        Some(_) if scene.provenance.source == SourceKind::Text => draft.silent(weight / 3.0),
         Some(absence) => draft.unseen(weight, Signal::KernelLog, absence),
         None => draft.silent(weight),
     }

@@ -54,7 +54,7 @@ fn judge(scene: &Scene, card: &Card, call: &str, line: Option<Report<'_>>) -> Dr
         draft.agree(1.0, reported(&report));
     }
     let target = report::target(&draft);
-    draft.advise(Action::LookAgain, target.clone(), text::fix_look(card.index));
+    draft.advise(Action::LookAgain, target.clone(), text::fix_look(card.called()));
     draft.advise(Action::ServiceHardware, target, text::fix_service());
     draft
 }

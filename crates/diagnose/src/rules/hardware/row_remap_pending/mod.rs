@@ -96,11 +96,12 @@ fn judge(scene: &Scene, card: &Card, limits: &Limits, findings: &mut Findings) {
     let number = holders(scene, card).len();
     let target = report::target(&draft);
     if is_urgent {
-        draft.advise(Action::ResetCard, target, text::fix_urgent(card.index));
-    } else if number > 0 {
-        draft.advise(Action::ResetCard, target, text::fix_later(card.index));
+        draft.advise(Action::ResetCard, target, text::fix_urgent(card.called()));
+    } else if number > 0 || !card.clients.is_known() {
+        // Of a card whose programs nobody lists, none may be in the way of a reset.
+        draft.advise(Action::ResetCard, target, text::fix_later(card.called()));
     } else {
-        draft.advise(Action::ResetCard, target, text::fix_now(card.index));
+        draft.advise(Action::ResetCard, target, text::fix_now(card.called()));
     }
     findings.report(draft);
 }

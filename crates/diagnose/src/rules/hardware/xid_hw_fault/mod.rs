@@ -1,5 +1,7 @@
 //! `xid-hw-fault`: the driver reports an error of the card, its bus or its firmware, and the card still answers.
 
+mod asked;
+
 use gpuwhy_knowledge::{FirstAction, Severity as Weight};
 use gpuwhy_model::action::Action;
 use gpuwhy_model::cause::Cause;
@@ -16,7 +18,7 @@ use gpuwhy_model::verdict::{Impact, Severity};
 use super::{offered, report};
 use crate::draft::Draft;
 use crate::evidence::{once, reader, reported};
-use crate::facts::cards::{holders, whole_cards};
+use crate::facts::cards::{holders, with_unlisted};
 use crate::facts::culprit;
 use crate::facts::xids::{self, Kind, Report};
 use crate::findings::Findings;
@@ -56,7 +58,7 @@ const PROGRAMS_MIN: usize = 2;
 const PROCESSES_MIN: usize = 3;
 
 fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
-    for card in whole_cards(scene).filter(|card| card.vendor == Vendor::Nvidia) {
+    for card in with_unlisted(scene).filter(|card| card.vendor == Vendor::Nvidia) {
         let refusal = reset_required(card);
         if !card.handle.is_known() && refusal.is_none() {
             continue;
@@ -76,6 +78,8 @@ fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
             if !has_part {
                 findings.report(judge_refusal(scene, card, &call));
             }
+        } else if let Some(draft) = asked::judge(scene, card, &reports, limits) {
+            findings.report(draft);
         } else if let Some(newest) = of_kind(Kind::Program).next_back() {
             judge_programs(scene, card, *newest, findings);
         }
@@ -123,7 +127,7 @@ fn judge_refusal(scene: &Scene, card: &Card, call: &str) -> Draft {
         Impact { gpu_seconds: scene.window.span_s, bytes_held: 0, blocked: holders.len() as u64 };
     let target = report::target(&draft);
     draft.advise(Action::LookAgain, target.clone(), text::fix_report());
-    draft.advise(Action::ResetCard, target.clone(), text::fix_reset(card.index));
+    draft.advise(Action::ResetCard, target.clone(), text::fix_reset(card.called()));
     draft.advise(Action::Reboot, target, text::fix_power_cycle());
     draft
 }
@@ -215,7 +219,7 @@ fn advise(card: &Card, number: u32, action: Option<FirstAction>, draft: &mut Dra
     draft.advise(Action::LookAgain, target.clone(), text::fix_report());
     match action {
         Some(FirstAction::ResetGpu | FirstAction::Follow154) => {
-            draft.advise(Action::ResetCard, target.clone(), text::fix_reset(card.index));
+            draft.advise(Action::ResetCard, target.clone(), text::fix_reset(card.called()));
             if OF_FIRMWARE.contains(&number) {
                 draft.advise(Action::Reboot, target, text::fix_power_cycle());
             }

@@ -8,21 +8,25 @@ use gpuwhy_model::reading::Reading;
 use gpuwhy_model::sample::ClockReasons;
 use gpuwhy_model::scene::{Card, Scene};
 use gpuwhy_model::signal::{Reader, Signal};
-use gpuwhy_model::units::{Celsius, Share, Unit};
+use gpuwhy_model::units::{Celsius, Share, Unit, Watts};
 use gpuwhy_model::verdict::Severity;
 
 use super::clocks::{
-    clock_evidence, felt, is_under_load, judged, lasting_reasons, reason_evidence, seconds_lost, works,
+    clock_evidence, felt, is_under_load, judged, lasting_reasons, megahertz, reason_evidence, seconds_lost,
+    works,
 };
 use crate::draft::{Draft, machine_subject};
 use crate::evidence::{flag, normal, once, over, reader, with_normal};
 use crate::facts::culprit;
 use crate::findings::Findings;
 use crate::rule::{Needs, Rule, Span};
+use plateau::{Plateau, plateau};
 
 mod text {
     include!(concat!(env!("OUT_DIR"), "/text/thermal_throttle.rs"));
 }
+
+mod plateau;
 
 /// The rule.
 pub(crate) static RULE: Rule = Rule {
@@ -63,6 +67,8 @@ enum Sign {
     Bit { by_hardware: bool },
     /// No margin is left to the highest operating temperature.
     NoMargin(Celsius),
+    /// The temperature stands still while clock and power fall.
+    Plateau(Plateau),
 }
 
 impl Sign {
@@ -70,7 +76,7 @@ impl Sign {
     const fn share(self) -> Option<f64> {
         match self {
             Self::Counted { share, .. } | Self::HeldBack(share) => Some(share.0),
-            Self::Bit { .. } | Self::NoMargin(_) => None,
+            Self::Bit { .. } | Self::NoMargin(_) | Self::Plateau(_) => None,
         }
     }
 }
@@ -129,8 +135,11 @@ fn sign(card: &Card, limits: &Limits) -> Option<Sign> {
     if !is_counted && (by_hardware || reasons.has(ClockReasons::SOFTWARE_THERMAL)) {
         return Some(Sign::Bit { by_hardware });
     }
-    let margin = card.temperature_limits.margin.known()?;
-    (margin.0 <= 0.0 && is_under_load(card, limits)).then_some(Sign::NoMargin(*margin))
+    let margin = card.temperature_limits.margin.known();
+    if let Some(margin) = margin.filter(|margin| margin.0 <= 0.0 && is_under_load(card, limits)) {
+        return Some(Sign::NoMargin(*margin));
+    }
+    plateau(card, limits).map(Sign::Plateau)
 }
 
 /// Returns how far the core is below the temperature at which its clocks are cut, where that is known.
@@ -228,6 +237,24 @@ fn weigh_sign(scene: &Scene, sign: Sign, limits: &Limits, draft: &mut Draft) {
             if scene.window.span_s < NO_MARGIN_S {
                 draft.possible_until(NO_MARGIN_S);
             }
+        }
+        Sign::Plateau(seen) => {
+            let words = text::plateau(
+                megahertz(seen.clock_after),
+                megahertz(seen.clock_before),
+                Watts(seen.power_after),
+                Watts(seen.power_before),
+                Celsius(seen.temperature),
+            );
+            let evidence = once(
+                Signal::Temperature,
+                seen.temperature,
+                Unit::Celsius,
+                reader(scene, Reader::Nvml),
+                words,
+            );
+            draft.agree_by(4.0, 0.8, over(evidence, scene.window.samples, scene.window.span_s));
+            draft.balance.rest_on(scene.window.samples, scene.window.span_s);
         }
     }
 }

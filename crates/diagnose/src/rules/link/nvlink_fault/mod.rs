@@ -16,7 +16,7 @@ use gpuwhy_model::verdict::Severity;
 
 use crate::draft::Draft;
 use crate::evidence::{normal, once, over, reader, reported, with_normal};
-use crate::facts::cards::{Activity, activity, whole_cards};
+use crate::facts::cards::{Activity, activity, with_unlisted};
 use crate::facts::culprit;
 use crate::facts::peers;
 use crate::facts::xids::{self, Kind, Report};
@@ -92,11 +92,11 @@ struct Growth {
 fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
     said::check(scene, findings);
     let groups = peers::same_products(scene);
-    let somebody_lost_a_link = whole_cards(scene).any(|card| {
+    let somebody_lost_a_link = with_unlisted(scene).any(|card| {
         link_reports(scene, card, limits).iter().any(|report| LOST_LINK.contains(&report.number))
     });
-    let somebody_is_gone = whole_cards(scene).any(|card| is_gone(scene, card, limits));
-    for card in whole_cards(scene) {
+    let somebody_is_gone = with_unlisted(scene).any(|card| is_gone(scene, card, limits));
+    for card in with_unlisted(scene) {
         if card.vendor != Vendor::Nvidia || !card.handle.is_known() {
             continue;
         }
@@ -298,7 +298,7 @@ fn seconds_lost(scene: &Scene, card: &Card, down: Option<Down>, limits: &Limits)
 
 fn advise(card: &Card, faults: &Faults<'_>, has_errors: bool, draft: &mut Draft) {
     let target = vec![Target { kind: SubjectKind::Card, id: draft.finding.subject.id.clone() }];
-    draft.advise(Action::LookAgain, target.clone(), text::fix_look(card.index));
+    draft.advise(Action::LookAgain, target.clone(), text::fix_look(card.called()));
     let is_wired = faults.down.is_none_or(|down| down.by_product);
     if is_wired || has_errors {
         draft.advise(Action::ResetCard, target.clone(), text::fix_reset());

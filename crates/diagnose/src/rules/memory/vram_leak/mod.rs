@@ -1,5 +1,7 @@
 //! `vram-leak`: a process holds more and more memory while it does the same work.
 
+mod noted;
+
 use gpuwhy_model::action::Action;
 use gpuwhy_model::cause::Cause;
 use gpuwhy_model::evidence::{Comparison, Evidence};
@@ -61,6 +63,7 @@ struct Growth {
 }
 
 fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
+    noted::check(scene, findings);
     let mut clients = scene.cards.iter().flat_map(Card::known_clients);
     if !clients.any(|client| is_watched_long_enough(client, limits)) {
         return;

@@ -1,12 +1,13 @@
 //! `compute-mode-exclusive`: the compute mode keeps programs out of a card that has room.
 
 mod said;
+mod taken;
 
 use gpuwhy_model::action::{Action, Target};
 use gpuwhy_model::cause::Cause;
 use gpuwhy_model::limits::Limits;
 use gpuwhy_model::reading::Reading;
-use gpuwhy_model::sample::{ClientKind, ProcessRole, ProcessState};
+use gpuwhy_model::sample::{ProcessRole, ProcessState};
 use gpuwhy_model::scene::{Card, Process, Scene, SourceKind};
 use gpuwhy_model::signal::{Reader, Signal};
 use gpuwhy_model::text::Text;
@@ -17,6 +18,7 @@ use crate::draft::{Draft, card_subject};
 use crate::evidence::{flag, holds, idle as idle_evidence, once, reader};
 use crate::facts::cards::{Holder, displays, holders, is_worth_naming, whole_cards};
 use crate::facts::idle::idle;
+use crate::facts::mps::is_of_mps;
 use crate::facts::unexplained::strangers;
 use crate::facts::{culprit, names};
 use crate::findings::Findings;
@@ -35,6 +37,7 @@ pub(crate) static RULE: Rule = Rule {
         signals: &[
             Signal::ComputeMode,
             Signal::VramByProcess,
+            Signal::VramUsed,
             Signal::DeviceHolders,
             Signal::GpuIdleFor,
             Signal::ProcessAge,
@@ -78,6 +81,9 @@ fn judge_prohibited(scene: &Scene, card: &Card, findings: &mut Findings) {
 fn judge_exclusive(scene: &Scene, card: &Card, limits: &Limits, findings: &mut Findings) {
     let inside = holders(scene, card);
     let Some(first) = inside.first() else {
+        if let Some(draft) = taken::judge(scene, card, &inside, limits) {
+            findings.report(draft);
+        }
         return;
     };
     if inside.iter().any(shares_by_server) {
@@ -93,13 +99,22 @@ fn judge_exclusive(scene: &Scene, card: &Card, limits: &Limits, findings: &mut F
     let is_small = !is_worth_naming(first.bytes(), card, limits) && first.client.memory.is_known();
     if is_small && inside.iter().all(|holder| holder.worked(limits) == Some(false)) {
         findings.report(looks_free(scene, card, first, limits));
+    } else if let Some(draft) = taken::judge(scene, card, &inside, limits) {
+        findings.report(draft);
     }
+}
+
+/// Returns whether a card lets one program in at a time.
+fn is_exclusive(card: &Card) -> bool {
+    card.compute_mode
+        .known()
+        .is_some_and(|mode| matches!(mode.as_str(), "exclusive_process" | "exclusive_thread"))
 }
 
 /// Returns whether a holder lets others in: the server that shares the card, or one of its clients.
 fn shares_by_server(holder: &Holder<'_>) -> bool {
     let is_service = holder.process.is_some_and(|process| process.role == Some(ProcessRole::CardService));
-    is_service || holder.client.kind == ClientKind::Mps
+    is_service || is_of_mps(holder.client)
 }
 
 /// Returns the processes that have the card open for computing and no context on any card.

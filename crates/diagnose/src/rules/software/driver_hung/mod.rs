@@ -1,6 +1,7 @@
 //! `driver-hung`: calls or processes block inside the driver.
 
 mod start;
+mod tasks;
 
 use gpuwhy_model::action::{Action, Target};
 use gpuwhy_model::cause::Cause;
@@ -52,6 +53,9 @@ fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
     let stuck = stuck.as_slice();
     let blocked = blocked_in_the_driver(scene);
     if stuck.is_empty() && blocked.is_empty() {
+        if tasks::check(scene, limits, findings) {
+            return;
+        }
         // A text was made by calls that came back; it says nothing about now.
         if scene.machine.driver.library.is_known() && scene.provenance.source != SourceKind::Text {
             findings.rule_out(Signal::DriverCalls, None);

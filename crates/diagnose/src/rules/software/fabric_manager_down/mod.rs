@@ -1,5 +1,6 @@
 //! `fabric-manager-down`: cards behind `NVSwitches` whose fabric nobody has set up.
 
+mod pasted;
 mod said;
 
 use gpuwhy_model::action::{Action, SubjectKind, Target};
@@ -72,7 +73,9 @@ fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
     // A single card, and cards on PCIe alone, have no fabric: the service may be installed there and fail.
     let has_fabric = view.switches > 0 || view.joined + view.apart.len() > 0;
     if view.cards.len() < 2 || !has_fabric {
-        if view.service.is_some_and(|service| service.running == Reading::Known(false)) {
+        if let Some(draft) = pasted::judge(scene, &view) {
+            findings.report(draft);
+        } else if view.service.is_some_and(|service| service.running == Reading::Known(false)) {
             findings.rule_out(Signal::Fabric, None);
         }
         return;
