@@ -13,13 +13,27 @@ use crate::file::read_and_parse;
 #[derive(Debug, Default)]
 pub(crate) struct Mounts {
     pub(crate) all: Reading<Vec<Mount>>,
+    /// The file that they were read from: mounts seldom change, and hosts of containers have thousands.
+    text: Vec<u8>,
 }
 
 impl Mounts {
-    /// Reads the mounts.
-    pub(crate) fn read(proc_root: &Path, buffer: &mut Vec<u8>) -> Self {
+    /// Reads the mounts anew.
+    pub(crate) fn refresh(&mut self, proc_root: &Path, buffer: &mut Vec<u8>) {
         let path = proc_root.join("self/mountinfo");
-        Self { all: read_and_parse(&path, buffer, Access::VisibleProcesses, proc::mounts) }
+        let Self { all, text } = self;
+        let read = read_and_parse(&path, buffer, Access::VisibleProcesses, |file| {
+            if all.is_known() && file == text.as_slice() {
+                return Ok(None);
+            }
+            let mounts = proc::mounts(file)?;
+            file.clone_into(text);
+            Ok(Some(mounts))
+        });
+        match read {
+            Reading::Known(None) => {}
+            changed => *all = changed.map(Option::unwrap_or_default),
+        }
     }
 
     /// Returns the section of a sample: what is mounted, the kernel's own file systems left out.
@@ -85,10 +99,30 @@ mod tests {
         let lines = "1 0 8:1 / / rw - ext4 /dev/sda1 rw\n2 1 0:50 / /data rw - nfs4 store:/d rw\n\
                      3 1 0:5 / /proc rw - proc proc rw\n";
         std::fs::write(root.path().join("self/mountinfo"), lines).unwrap();
-        let mounts = Mounts::read(root.path(), &mut Vec::new());
+        let mut mounts = Mounts::default();
+        mounts.refresh(root.path(), &mut Vec::new());
         let target = |path| mounts.target_of(path).map(|mount| mount.point.target.as_str());
         assert_eq!(target("/data/set/1.tar"), Some("/data"));
         assert_eq!(target("/database"), Some("/"));
         assert_eq!(mounts.section().value.into_known().unwrap().len(), 2);
+    }
+
+    #[test]
+    fn what_is_mounted_later_is_seen() {
+        let root = tempfile::tempdir().unwrap();
+        std::fs::create_dir(root.path().join("self")).unwrap();
+        let file = root.path().join("self/mountinfo");
+        let mut mounts = Mounts::default();
+        let mut count = |text: &str| {
+            std::fs::write(&file, text).unwrap();
+            mounts.refresh(root.path(), &mut Vec::new());
+            mounts.all.known().map(Vec::len)
+        };
+        let one = "1 0 8:1 / / rw - ext4 /dev/sda1 rw\n";
+        let two = format!("{one}2 1 0:50 / /data rw - nfs4 store:/d rw\n");
+        assert_eq!(
+            [count(one), count(one), count(&two), count("what?\n"), count(&two)],
+            [Some(1), Some(1), Some(2), None, Some(2)]
+        );
     }
 }

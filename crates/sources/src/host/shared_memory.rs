@@ -50,7 +50,9 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         std::fs::create_dir(root.path().join("self")).unwrap();
         std::fs::write(root.path().join("self/mountinfo"), lines).unwrap();
-        Mounts::read(root.path(), &mut Vec::new())
+        let mut mounts = Mounts::default();
+        mounts.refresh(root.path(), &mut Vec::new());
+        mounts
     }
 
     #[test]

@@ -209,7 +209,7 @@ impl Observer {
 
     fn read_surroundings(&mut self, sample: &mut Sample, is_full: bool, is_first: bool) {
         if is_full {
-            self.mounts = Mounts::read(&self.roots.proc, &mut self.buffer);
+            self.mounts.refresh(&self.roots.proc, &mut self.buffer);
             self.meter.book(Part::Machine);
         }
         let seen = host::host(&self.roots, &self.mounts, is_full, &mut self.buffer);

@@ -315,7 +315,8 @@ mod tests {
         }
 
         fn read(&self, paths: &[(&str, &str)]) -> Vec<CgroupSample> {
-            let mounts = Mounts::read(&self.0.path().join("proc"), &mut Vec::new());
+            let mut mounts = Mounts::default();
+            mounts.refresh(&self.0.path().join("proc"), &mut Vec::new());
             let sys = self.0.path().join("sys");
             let paths =
                 paths.iter().map(|(controllers, path)| ((*controllers).to_owned(), (*path).to_owned()));

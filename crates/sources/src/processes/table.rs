@@ -178,8 +178,11 @@ impl Processes {
         suspects: &BTreeMap<Pid, Attention>,
         look: &ProcessLook<'_>,
     ) {
-        let there: BTreeSet<Key> = samples.iter().map(|sample| (sample.pid, sample.start_ticks)).collect();
-        self.file_mounts.retain(|key, _| !look.is_full || there.contains(key));
+        if look.is_full && !self.file_mounts.is_empty() {
+            let there: BTreeSet<Key> =
+                samples.iter().map(|sample| (sample.pid, sample.start_ticks)).collect();
+            self.file_mounts.retain(|key, _| there.contains(key));
+        }
         let mut connections = Connections::default();
         let mut effort = Effort::share(suspects, roles);
         for sample in samples {
