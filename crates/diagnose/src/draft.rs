@@ -155,6 +155,14 @@ impl Draft {
         self.finding.fixes.push(Fix { action, class: FixClass::Shown, targets, command: None, summary });
     }
 
+    /// Returns whether it is about a card that a text names by its address alone.
+    pub(crate) fn is_about_an_unlisted_card(&self, scene: &Scene) -> bool {
+        let subject = &self.finding.subject;
+        self.finding.cards.is_empty()
+            && subject.kind == SubjectKind::Card
+            && scene.unlisted_cards.iter().any(|card| card.called() == subject.name)
+    }
+
     /// Returns the finding's cause.
     pub(crate) fn cause(&self) -> Cause {
         self.rule.cause

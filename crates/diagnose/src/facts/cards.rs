@@ -242,3 +242,43 @@ pub(crate) fn is_kept_to_some_cards(scene: &Scene) -> bool {
 fn is_passed_on(device: &PciDevice) -> bool {
     device.driver.known().is_some_and(|driver| matches!(driver.as_str(), "vfio-pci" | "pci-stub"))
 }
+
+#[cfg(test)]
+mod tests {
+    use gpuwhy_model::limits::Limits;
+    use gpuwhy_model::reading::Reading;
+    use gpuwhy_model::sample::{CardMemory, TimedValue};
+    use gpuwhy_model::scene::Card;
+    use gpuwhy_model::trend::Trend;
+    use gpuwhy_model::units::{Bytes, Celsius, Percent, Quantity, Watts};
+
+    use super::{Activity, activity};
+
+    fn at<T: Quantity>(value: f64) -> Reading<Trend<T>> {
+        Trend::of(&[TimedValue { time_us: 1, value }]).map(Reading::Known).unwrap()
+    }
+
+    fn card(used: u64, temperature: f64) -> Card {
+        let (total, reserved) = (Bytes(80 << 30), Reading::default());
+        let memory = CardMemory { total, reserved, used: Bytes(used), free: Bytes((80 << 30) - used) };
+        Card {
+            memory: Reading::Known(memory),
+            busy: at::<Percent>(100.0),
+            power: at::<Watts>(98.0),
+            temperature: at::<Celsius>(temperature),
+            ..Card::default()
+        }
+    }
+
+    #[test]
+    fn a_stuck_counter_of_an_empty_cool_card_is_no_work() {
+        let of = |card: &Card| activity(card, &Limits::default());
+        assert_eq!(of(&card(0, 38.0)), Activity::Rests);
+        assert_eq!(of(&card(0, 70.0)), Activity::Works, "hot");
+        assert_eq!(of(&card(500 << 20, 38.0)), Activity::Works, "somebody's context");
+        let unseen = Card { temperature: Reading::default(), ..card(0, 38.0) };
+        assert_eq!(of(&unseen), Activity::Works, "nothing says that it is cool");
+        let listed = Card { clients: Reading::Unsupported, ..card(0, 38.0) };
+        assert_eq!(of(&listed), Activity::Works, "a list that cannot be read is no text without one");
+    }
+}

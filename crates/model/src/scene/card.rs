@@ -42,6 +42,9 @@ pub struct Card {
     pub memory_used: Reading<Trend<Bytes>>,
     /// The CPU's window into the card's memory, newest.
     pub bar1: Reading<CardMemory>,
+    /// Of several texts the one in which that window was fullest; only where scenes are made of texts.
+    #[serde(skip_serializing_if = "Reading::is_not_in_source")]
+    pub bar1_most: Reading<CardMemory>,
     /// Share of time in which a kernel ran.
     pub busy: Reading<Trend<Percent>>,
     /// Share of time in which memory was read or written.

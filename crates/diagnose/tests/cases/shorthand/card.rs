@@ -63,6 +63,8 @@ pub(super) struct CardFile {
     pub(super) mig_pending: Option<bool>,
     /// Size of the window into its memory and how much of it is used.
     pub(super) bar1: Option<(f64, f64)>,
+    /// The most of it that was used in any text.
+    pub(super) bar1_most: Option<f64>,
     pub(super) compute_mode: Option<String>,
     pub(super) display: Option<bool>,
     pub(super) fabric: Option<Fabric>,
@@ -107,6 +109,7 @@ impl Default for CardFile {
             mig: None,
             mig_pending: None,
             bar1: None,
+            bar1_most: None,
             compute_mode: None,
             display: None,
             fabric: None,
@@ -227,6 +230,9 @@ impl SceneFile {
         file.state.fill(&mut card, self.window);
         file.health.fill(&mut card);
         file.link.fill(&mut card);
+        if let (Some(used), Some(now)) = (file.bar1_most.map(gibibytes), card.bar1.known()) {
+            card.bar1_most = Reading::Known(CardMemory { used, ..now.clone() });
+        }
         if file.clients_are_unseen {
             card.unexplained = Reading::default();
         }

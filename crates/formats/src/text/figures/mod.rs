@@ -5,6 +5,7 @@
 mod benchmark;
 mod flows;
 mod memory;
+mod series;
 mod table;
 
 use gpuwhy_model::command_line::masked_text;
@@ -19,6 +20,9 @@ use table::Table;
 pub(super) fn read(lines: &[Line<'_>], _: &Context<'_>) -> Option<Block> {
     // Every line of a paste is asked: most of them name nothing that is read here.
     let first = lines.first()?.text.to_ascii_lowercase();
+    if let Some(block) = series::read(&first, lines) {
+        return Some(block);
+    }
     if !(memory::may_begin(&first) || flows::may_begin(&first) || benchmark::may_begin(&first)) {
         return None;
     }

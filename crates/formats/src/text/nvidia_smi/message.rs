@@ -197,6 +197,7 @@ fn is_tool_missing(lower: &str) -> bool {
         || names_the_tool("' is not recognized as")
         || lower.ends_with("command not found: nvidia-smi")
         || lower.contains("the term 'nvidia-smi' is not recognized")
+        || lower.contains("exec: \"nvidia-smi\": executable file not found")
 }
 
 /// The tool itself is not there.
@@ -273,6 +274,7 @@ mod tests {
             "Command 'nvidia-smi' not found, but can be installed with:",
             "'nvidia-smi' is not recognized as an internal or external command,",
             "nvidia-smi : The term 'nvidia-smi' is not recognized as the name of a cmdlet",
+            "unable to start container process: exec: \"nvidia-smi\": executable file not found in $PATH: unknown.",
         ] {
             assert_eq!(message(line), Some(Message::Library(missing())), "{line}");
         }

@@ -192,6 +192,8 @@ fn by_number(message: &Squeezed) -> Option<&'static CudaErrorFact> {
         "CUDA error code: {count}",
         "cudaSuccess ({count} vs. 0)",
         "CUDA driver error {count}",
+        "cudaGetDeviceCount returned {count}",
+        "cuInit returned {count}",
     ];
     let number =
         FORMS.iter().find_map(|form| Phrase::parse(form)?.values(message)?.first()?.parse::<u32>().ok())?;
@@ -356,6 +358,7 @@ mod tests {
             ("CUDA error: an illegal memory access was encountered", 700),
             ("Error 804: forward compatibility was attempted on non supported HW", 804),
             ("CUDA error 802: system not yet initialized", 802),
+            ("cudaGetDeviceCount returned 802", 802),
             (
                 "Check failed: error == cudaSuccess (46 vs. 0)  all CUDA-capable devices are busy or unavailable",
                 46,

@@ -129,6 +129,7 @@ fn over_window(looks: &[Look<'_>], span: Span, library: Option<&Absence>) -> Opt
             .and_then(|memory| explained.map(|bytes| Bytes(memory.used.0.saturating_sub(bytes.0)))),
         memory,
         bar1: newest(looks, |card| &card.bar1),
+        bar1_most: Reading::default(),
         busy: judged(&busy_past, span),
         memory_busy: judged(
             &buffered(looks, |card| &card.memory_busy_samples, |card| &card.memory_busy),

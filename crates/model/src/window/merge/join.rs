@@ -71,6 +71,14 @@ const ALL_OF_IT: &[&str] = &[
     "machine.driver.stuck_calls",
 ];
 
+/// The value of which the part counts that shows most in use.
+const FULLEST: &str = "cards.bar1_most";
+
+/// Returns how much is in use by the written form of a known amount.
+fn used_of(reading: &Value) -> Option<u64> {
+    reading.get("known")?.get("used")?.as_u64()
+}
+
 fn written<T: Default + serde::Serialize>() -> Value {
     serde_json::to_value(T::default()).unwrap_or_default()
 }
@@ -96,6 +104,9 @@ impl Join<'_> {
             return later;
         }
         match (reading_rank(&earlier), reading_rank(&later)) {
+            (Some(Rank::Known), Some(Rank::Known)) if path == FULLEST => {
+                return if used_of(&earlier) > used_of(&later) { earlier } else { later };
+            }
             (Some(Rank::Known), Some(Rank::Known)) => {
                 let known = self.known(path, known_of(earlier), known_of(later));
                 return Value::Object([("known".to_owned(), known)].into_iter().collect());

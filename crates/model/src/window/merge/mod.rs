@@ -57,7 +57,10 @@ pub struct Gathering {
 
 impl Gathering {
     /// Adds the part that was read next.
-    pub fn add(&mut self, part: Scene) {
+    pub fn add(&mut self, mut part: Scene) {
+        for card in part.cards.iter_mut().filter(|card| card.bar1_most.is_not_in_source()) {
+            card.bar1_most.clone_from(&card.bar1);
+        }
         let mut newest = (0, part);
         while let Some((joints, _)) = self.runs.last()
             && *joints == newest.0

@@ -156,6 +156,13 @@ fn the_longer_trend_counts() {
 }
 
 #[test]
+fn of_several_outputs_the_fullest_window_counts() {
+    let part = |used: u64| scene(vec![card(0, |card| card.bar1 = memory(used))]);
+    let merged = merge([part(700), part(980), part(100)]).scene;
+    assert_eq!((&merged.cards[0].bar1, &merged.cards[0].bar1_most), (&memory(100), &memory(980)));
+}
+
+#[test]
 fn what_cannot_change_is_named_where_it_differs() {
     let version = |version: &str| {
         let mut scene = Scene::default();

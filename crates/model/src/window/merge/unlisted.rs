@@ -68,10 +68,10 @@ fn named(scene: &Scene) -> BTreeMap<String, Named> {
     };
     for line in lines(scene) {
         match &line.fact {
-            Some(KernelFact::Xid { pci_address, number: FALLEN_OFF, .. })
-            | Some(KernelFact::FallenOffTheBus { pci_address }) => {
-                at(pci_address, |card| card.is_lost = true)
-            }
+            Some(
+                KernelFact::Xid { pci_address, number: FALLEN_OFF, .. }
+                | KernelFact::FallenOffTheBus { pci_address },
+            ) => at(pci_address, |card| card.is_lost = true),
             Some(KernelFact::Xid { pci_address, .. }) => at(pci_address, |card| card.has_error = true),
             Some(KernelFact::CardNotStarted { pci_address: Some(address), .. }) => {
                 at(address, |card| card.is_not_started = true);

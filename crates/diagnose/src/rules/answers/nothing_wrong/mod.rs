@@ -90,11 +90,17 @@ fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
     }
     let is_everything = findings.undecided.is_empty()
         && findings.answers().next().is_none()
-        && !a_program_failed(scene, findings);
+        && !a_program_failed(scene, findings)
+        && !a_card_may_be_missing(scene, findings);
     if healthy.is_empty() || !is_everything {
         return;
     }
     findings.report(judge(scene, &healthy, limits));
+}
+
+/// Returns whether a card that no list has may be one that the driver lost.
+fn a_card_may_be_missing(scene: &Scene, findings: &Findings) -> bool {
+    findings.candidates().any(|draft| draft.is_about_an_unlisted_card(scene))
 }
 
 /// Returns whether a program ended by an error, or what it said may be one.

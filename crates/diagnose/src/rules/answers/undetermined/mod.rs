@@ -75,14 +75,16 @@ impl Reason {
             Self::NoView => text::summary_no_view(),
             Self::Program => text::summary_program(),
             Self::Text => text::summary_text(),
-            Self::Signals if scene.window.span_s <= 0.0 => text::summary_one_look(cards(findings)),
-            Self::Signals => text::summary_signals(cards(findings)),
+            Self::Signals if scene.window.span_s <= 0.0 => text::summary_one_look(cards(scene, findings)),
+            Self::Signals => text::summary_signals(cards(scene, findings)),
         }
     }
 }
 
-fn cards(findings: &Findings) -> Vec<String> {
-    findings.undecided.iter().map(u32::to_string).collect()
+fn cards(scene: &Scene, findings: &Findings) -> Vec<String> {
+    let without_number = findings.candidates().filter(|draft| draft.is_about_an_unlisted_card(scene));
+    let addresses = without_number.map(|draft| draft.finding.subject.name.clone());
+    findings.undecided.iter().map(u32::to_string).chain(addresses).collect()
 }
 
 fn check(scene: &Scene, _: &Limits, findings: &mut Findings) {

@@ -13,7 +13,7 @@ use gpuwhy_model::verdict::Severity;
 
 use crate::draft::Draft;
 use crate::evidence::{busy, flag, normal, once, over, power, reader, with_normal, zeros};
-use crate::facts::cards::{Holder, holders, whole_cards};
+use crate::facts::cards::{Activity, Holder, activity, holders, whole_cards};
 use crate::facts::claims::by_others_or_kernels;
 use crate::facts::culprit;
 use crate::facts::effort::{as_read, power_for_work};
@@ -70,6 +70,11 @@ fn judge(scene: &Scene, card: &Card, jobs: &[Job<'_>], limits: &Limits, findings
     }
     if let Some(signal) = by_others_or_kernels(findings, card.index) {
         findings.rule_out(signal, Some(card.index));
+        return;
+    }
+    if activity(card, limits) == Activity::Rests {
+        // The counter is stuck: nobody is there who could work.
+        findings.rule_out(Signal::GpuWorkByProcess, Some(card.index));
         return;
     }
     let power_share = power_for_work(card);

@@ -14,9 +14,9 @@ use gpuwhy_model::verdict::Severity;
 use super::super::report;
 use super::{RULE, device_at, finish, text, weigh_bus, weigh_log};
 use crate::draft::Draft;
-use crate::evidence::once;
+use crate::evidence::{once, reported};
 use crate::facts::cards::{slot, whole_cards};
-use crate::facts::kernel_log;
+use crate::facts::{kernel_log, xids};
 use crate::findings::Findings;
 
 /// Judges the cards that no longer answer; those that the library misses are judged already.
@@ -27,6 +27,7 @@ pub(super) fn check(
     limits: &Limits,
     findings: &mut Findings,
 ) {
+    check_not_listed(scene, limits, findings);
     for card in scene.unlisted_cards.iter().filter(|card| !card.handle.is_known()) {
         let Some(address) = card.pci_address.known() else {
             continue;
@@ -50,6 +51,29 @@ pub(super) fn check(
             draft.only_possible();
         }
         finish(scene, Some(card), draft, findings);
+    }
+}
+
+/// Judges the cards that report something, and that a list of all cards with their addresses does not have.
+fn check_not_listed(scene: &Scene, limits: &Limits, findings: &mut Findings) {
+    let mut listed = whole_cards(scene).peekable();
+    let is_list_whole = listed.peek().is_some() && listed.all(|card| card.pci_address.is_known());
+    if !is_list_whole || scene.machine.container.is_known() {
+        return;
+    }
+    for card in scene.unlisted_cards.iter().filter(|card| card.handle.is_known()) {
+        let reports = xids::of_card(scene, card, limits);
+        let newest = reports.iter().rev().find(|report| report.line.is_some());
+        let (Some(address), Some(newest)) = (card.pci_address.known(), newest) else {
+            continue;
+        };
+        let mut draft = Draft::about_card(&RULE, card, text::summary_not_listed(address.as_str()))
+            .severity(Severity::Warn);
+        draft.agree(2.0, reported(newest));
+        // The list may be of a part of the cards, or of another time.
+        draft.only_possible();
+        draft.advise(Action::LookAgain, report::target(&draft), text::fix_list_again());
+        findings.report(draft);
     }
 }
 

@@ -310,6 +310,90 @@ fn modules_are_loaded_on_disk_built_or_refused() {
 }
 
 #[test]
+fn what_modprobe_and_dkms_say_is_told_apart() {
+    for (text, module, file, fact, kernel) in [
+        (
+            "modprobe: FATAL: Module nvidia not found in directory /lib/modules/5.14.0-427.el9.x86_64",
+            Reading::Unsupported,
+            Reading::Unsupported,
+            None,
+            Some("5.14.0-427.el9.x86_64"),
+        ),
+        (
+            "modprobe: ERROR: could not insert 'nvidia': No such device",
+            Reading::Unsupported,
+            Reading::default(),
+            None,
+            None,
+        ),
+        (
+            "modprobe: ERROR: could not insert 'nvidia': Exec format error",
+            Reading::Unsupported,
+            Reading::default(),
+            Some(KernelFact::ModuleOfOtherKernel),
+            None,
+        ),
+        // Who is not root learns nothing, and a module beside the driver says nothing of it.
+        (
+            "modprobe: ERROR: could not insert 'nvidia': Operation not permitted",
+            Reading::default(),
+            Reading::default(),
+            None,
+            None,
+        ),
+        (
+            "modprobe: FATAL: Module nvidia_peermem not found in directory /lib/modules/6.8.0-49-generic",
+            Reading::default(),
+            Reading::default(),
+            None,
+            None,
+        ),
+    ] {
+        let scene = read(Format::Modprobe, text);
+        let driver = &scene.machine.driver;
+        assert_eq!((&driver.module, &driver.module_file), (&module, &file), "{text}");
+        let said = scene.events.known().and_then(|lines| lines[0].fact.clone());
+        assert_eq!((said, scene.machine.kernel.known().map(String::as_str)), (fact, kernel), "{text}");
+    }
+    let failed = read(
+        Format::DkmsStatus,
+        "Error! Bad return status for module build on kernel: 6.8.0-31-generic (x86_64)\nConsult /var/lib/dkms/nvidia/535.161.08/build/make.log for more information.",
+    );
+    let build = &failed.machine.driver.module_builds.known().unwrap()[0];
+    assert_eq!((build.kernel.as_deref(), build.state.as_str()), (Some("6.8.0-31-generic"), "broken"));
+}
+
+#[test]
+fn services_that_failed_are_told_from_those_that_are_not_started() {
+    for (text, failed, switches) in [
+        (
+            "○ nvidia-fabricmanager.service - NVIDIA fabric manager service\n     Loaded: loaded (/lib/systemd/system/nvidia-fabricmanager.service; disabled)\n     Active: inactive (dead)",
+            false,
+            Reading::default(),
+        ),
+        (
+            "● nvidia-fabricmanager.service - NVIDIA fabric manager service\n   Loaded: loaded (/usr/lib/systemd/system/nvidia-fabricmanager.service; enabled)\n   Active: failed (Result: exit-code) since Wed 2023-03-01 08:12:11 CET; 5 days ago",
+            true,
+            Reading::default(),
+        ),
+        (
+            "[Nov 05 2024 13:55:26] [INFO] [tid 77] Fabric Manager version is : 535.161.08\n[Nov 05 2024 13:55:26] [ERROR] [tid 77] fabric manager NVIDIA GPU driver interface version 535.161.08 don't match with driver version 535.183.01. Please update with matching NVIDIA driver package.",
+            true,
+            Reading::default(),
+        ),
+        (
+            "[Nov 05 2024 13:55:26] [ERROR] [tid 77] request to query NVSwitch device information from NVSwitch driver failed with error:WARNING Nothing to do [NV_WARN_NOTHING_TO_DO]",
+            false,
+            Reading::Known(0),
+        ),
+    ] {
+        let scene = read(Format::Systemctl, text);
+        let service = &scene.machine.services.known().unwrap()[0];
+        assert_eq!((service.failed, &scene.machine.nvswitches), (failed, &switches), "{text}");
+    }
+}
+
+#[test]
 fn the_status_of_units_tells_whether_they_run() {
     let scene = read(
         Format::Systemctl,
