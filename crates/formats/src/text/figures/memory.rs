@@ -110,16 +110,13 @@ pub(super) fn figures(table: &Table) -> Option<Figures> {
 fn rises(table: &Table, place: usize) -> bool {
     let cells: Vec<&str> = table.column(place).collect();
     let numbers: Option<Vec<f64>> = cells.iter().map(|cell| number(cell).map(|(number, _)| number)).collect();
-    match numbers {
-        Some(numbers) => numbers.windows(2).all(|pair| pair[0] < pair[1]),
-        // Times of one form, from the larger part to the smaller.
-        None => {
-            let is_time =
-                |cell: &&str| cell.starts_with(|first: char| first.is_ascii_digit()) && cell.contains(':');
-            cells.iter().all(is_time)
-                && cells.windows(2).all(|pair| pair[0].len() == pair[1].len() && pair[0] < pair[1])
-        }
+    if let Some(numbers) = numbers {
+        return numbers.windows(2).all(|pair| pair[0] < pair[1]);
     }
+    // Times of one form, from the larger part to the smaller.
+    let is_time = |cell: &&str| cell.starts_with(|first: char| first.is_ascii_digit()) && cell.contains(':');
+    let follows = |pair: &[&str]| pair[0].len() == pair[1].len() && pair[0] < pair[1];
+    cells.iter().all(is_time) && cells.windows(2).all(follows)
 }
 
 /// Returns whether a column names a few states, each of them again and again.

@@ -129,7 +129,6 @@ pub(super) fn has_word(name: &str, word: &str) -> bool {
 }
 
 #[cfg(test)]
-#[expect(clippy::float_cmp, reason = "figures as they were written are kept exactly")]
 mod tests {
     use super::{has_word, number};
 

@@ -46,14 +46,13 @@ fn second_name(rest: &str) -> &str {
 
 /// Returns whether what stands right behind a number makes it a rate, a share, or a larger number.
 fn says_a_rate(behind: &str) -> bool {
-    let first = behind.split_whitespace().next().unwrap_or_default().to_ascii_lowercase();
     const OTHER: &[&str] = &["per", "k", "m", "g", "million", "billion", "thousand", "%", "->", "→", "to"];
+    let first = behind.split_whitespace().next().unwrap_or_default().to_ascii_lowercase();
     let is_pair = first == "/";
     !is_pair && (first.starts_with('/') || OTHER.contains(&first.as_str()))
 }
 
 #[cfg(test)]
-#[expect(clippy::float_cmp, reason = "figures as they were written are kept exactly")]
 mod tests {
     use super::noted;
 

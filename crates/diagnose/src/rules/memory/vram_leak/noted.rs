@@ -39,11 +39,11 @@ pub(super) fn check(scene: &Scene, findings: &mut Findings) {
 fn grows(steps: &[MemoryStep]) -> bool {
     let has_states = steps.iter().any(|step| !step.state.is_empty());
     let least = if has_states { WITH_STATES_MIN } else { POINTS_MIN };
-    let values = |state: Option<&str>| -> Vec<f64> {
-        let of_state = steps.iter().filter(|step| state.is_none_or(|state| step.state == state));
-        of_state.map(|step| step.held.0 as f64).collect()
+    let held_in = |state: Option<&str>| -> Vec<f64> {
+        let matching = steps.iter().filter(|step| state.is_none_or(|wanted| step.state == wanted));
+        matching.map(|step| step.held.0 as f64).collect()
     };
-    let all = values(None);
+    let all = held_in(None);
     let (Some(first), Some(last)) = (all.first(), all.last()) else {
         return false;
     };
@@ -54,7 +54,7 @@ fn grows(steps: &[MemoryStep]) -> bool {
         return rises(&all) && rises_in_thirds(&all);
     }
     steps.iter().all(|step| {
-        let own = values(Some(&step.state));
+        let own = held_in(Some(&step.state));
         own.len() >= OF_A_STATE_MIN && own.windows(2).all(|pair| pair[0] < pair[1])
     })
 }
