@@ -162,7 +162,9 @@ fn builds(scene: &Scene) -> impl Iterator<Item = &gpuwhy_model::scene::ModuleBui
 
 /// Returns the running kernel and those for which the module can be loaded, if it is not among them.
 fn not_built(scene: &Scene) -> Option<(&str, Vec<String>)> {
-    let running = scene.machine.kernel.known()?;
+    // A build that went wrong names the kernel that somebody wants it for.
+    let wanted = || builds(scene).find(|build| build.state == "broken")?.kernel.as_ref();
+    let running = scene.machine.kernel.known().or_else(wanted)?;
     let mut built_for: Vec<String> = builds(scene)
         .filter(|build| USABLE.contains(&build.state.as_str()))
         .filter_map(|build| build.kernel.clone())
