@@ -112,8 +112,8 @@ impl Descriptions {
         brief: bool,
     ) {
         self.known.retain(|pid, _| roles.contains_key(pid));
-        let named = samples.iter().filter(|_| brief).map(|sample| (sample.pid, sample.name.as_str()));
-        let names: BTreeMap<Pid, &str> = named.collect();
+        let asked = samples.iter().filter(|_| brief);
+        let names: BTreeMap<Pid, &str> = asked.map(|sample| (sample.pid, sample.name.as_str())).collect();
         let role_of = |sample: &ProcessSample| roles.get(&sample.pid).copied().unwrap_or(Role::Ancestor);
         let is_left_out = |sample: &ProcessSample| {
             let has_own_name = || names.get(&sample.parent).is_some_and(|parent| *parent != sample.name);

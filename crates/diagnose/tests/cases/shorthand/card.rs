@@ -21,6 +21,7 @@ const POWER_LIMIT: f64 = 400.0;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch that a case may set")]
 pub(super) struct CardFile {
     pub(super) busy: f64,
     pub(super) busy_is_unsupported: bool,

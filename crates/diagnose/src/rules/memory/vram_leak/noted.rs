@@ -38,16 +38,16 @@ pub(super) fn check(scene: &Scene, findings: &mut Findings) {
 /// Returns whether what was held grows over all of the rows, and in each state.
 fn grows(steps: &[MemoryStep]) -> bool {
     let has_states = steps.iter().any(|step| !step.state.is_empty());
-    let least = if has_states { WITH_STATES_MIN } else { POINTS_MIN };
+    let points_min = if has_states { WITH_STATES_MIN } else { POINTS_MIN };
     let held_in = |state: Option<&str>| -> Vec<f64> {
-        let matching = steps.iter().filter(|step| state.is_none_or(|wanted| step.state == wanted));
-        matching.map(|step| step.held.0 as f64).collect()
+        let of_state = steps.iter().filter(|step| state.is_none_or(|wanted| step.state == wanted));
+        of_state.map(|step| step.held.0 as f64).collect()
     };
     let all = held_in(None);
     let (Some(first), Some(last)) = (all.first(), all.last()) else {
         return false;
     };
-    if all.len() < least || last - first < first * GROWTH_SHARE_MIN {
+    if all.len() < points_min || last - first < first * GROWTH_SHARE_MIN {
         return false;
     }
     if !has_states {

@@ -16,6 +16,10 @@ const OTHER_PACKAGES: &[&str] = &["nvidia-fs", "nvidia-peermem", "nvidia-peer-me
 
 /// What a paste shows.
 #[derive(Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a sign of its own, and any may stand beside any other"
+)]
 pub(super) struct Signs<'scene> {
     /// What the driver's tool says instead of an answer, as far as it is about a missing driver.
     pub(super) tool: Option<&'scene Failure>,
