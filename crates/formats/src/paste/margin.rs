@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::Line;
+use super::{Line, blocks};
 
 /// So large a share of the lines must bear a mark before it is taken for one.
 const MOST: f64 = 0.8;
@@ -10,7 +10,7 @@ const MOST: f64 = 0.8;
 /// Fewer lines prove no habit.
 const LINES_MIN: usize = 3;
 
-/// Takes off what most lines bear before their text.
+/// Takes off what most lines bear before their text, and what the lines of a part of it bear.
 pub(super) fn take_off(lines: &mut [Line<'_>]) {
     take_off_where_most(lines, quoted);
     if are_numbered(lines) {
@@ -21,6 +21,7 @@ pub(super) fn take_off(lines: &mut [Line<'_>]) {
             after_name(text).filter(|(own, _)| *own == name).map(|(_, rest)| rest)
         });
     }
+    blocks::take_off(lines);
     take_off_blanks(lines);
 }
 
@@ -40,7 +41,7 @@ fn take_off_where_most(lines: &mut [Line<'_>], mark: impl Fn(&str) -> Option<&st
 }
 
 /// Takes so many bytes off the front of a line; the rest begins at a boundary of characters.
-fn cut_front(line: &mut Line<'_>, length: usize) {
+pub(super) fn cut_front(line: &mut Line<'_>, length: usize) {
     match &mut line.text {
         Cow::Borrowed(text) => *text = text.get(length..).unwrap_or_default(),
         Cow::Owned(text) => drop(text.drain(..length.min(text.len()))),
@@ -48,16 +49,20 @@ fn cut_front(line: &mut Line<'_>, length: usize) {
 }
 
 /// Returns what stands behind a quote mark; each level of quoting has one.
-fn quoted(text: &str) -> Option<&str> {
+pub(super) fn quoted(text: &str) -> Option<&str> {
     let mut rest = text.trim_start().strip_prefix('>')?;
-    while let Some(deeper) = rest.strip_prefix('>').or_else(|| rest.strip_prefix(" >")) {
-        rest = deeper;
+    // Three signs behind a blank are Python's prompt, which somebody quotes.
+    let deeper = |rest: &str| !rest.starts_with(" >>> ");
+    while let Some(behind) =
+        rest.strip_prefix('>').or_else(|| rest.strip_prefix(" >").filter(|_| deeper(rest)))
+    {
+        rest = behind;
     }
     Some(rest.strip_prefix(' ').unwrap_or(rest))
 }
 
 /// Returns a line's number and what stands behind it: after a colon, a bar, a tab, or two blanks.
-fn numbered(text: &str) -> Option<(u64, &str)> {
+pub(super) fn numbered(text: &str) -> Option<(u64, &str)> {
     let text = text.trim_start();
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let number = text.get(..digits)?.parse().ok()?;
