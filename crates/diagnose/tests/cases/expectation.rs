@@ -2,8 +2,8 @@
 //!
 //! ```text
 //! CAUSE [>=N|<=N] [cards A,B] [culprit PID] [severity WORD] [on NAME]   a finding; those given are all, in rank order
-//! candidate CAUSE · explained CAUSE by CAUSE · ruled-out CAUSE SIGNAL · blind SIGNAL · ask COMMAND
-//! state CARD WORD · note ID · detail KEY=VALUE · exit CODE · summary ID
+//! candidate CAUSE · explained CAUSE by CAUSE · ruled-out CAUSE SIGNAL · blind SIGNAL · ask COMMAND · separates CAUSE,CAUSE
+//! state CARD WORD · note ID · detail KEY=VALUE · exit CODE · summary ID · fix ID (the first step)
 //! ```
 
 use std::error::Error;
@@ -103,11 +103,19 @@ fn is_met(verdict: &Verdict, words: &[String]) -> bool {
         }
         "blind" => verdict.blind_spots.iter().any(|spot| spot.signal.id() == word(1)),
         "ask" => verdict.ask_next.as_ref().is_some_and(|ask| ask.command == words[1..].join(" ")),
+        "separates" => verdict.ask_next.as_ref().is_some_and(|ask| {
+            let causes: Vec<&str> = ask.separates.iter().map(|cause| cause.id()).collect();
+            causes.join(",") == word(1)
+        }),
         "state" => {
             verdict.cards.iter().any(|card| card.index.to_string() == word(1) && card.state.id() == word(2))
         }
         "note" => verdict.notes.iter().any(|note| note.id == word(1)),
         "summary" => verdict.findings.iter().any(|finding| finding.summary.id == word(1)),
+        "fix" => verdict
+            .findings
+            .iter()
+            .any(|finding| finding.fixes.first().is_some_and(|fix| fix.summary.id == word(1))),
         "exit" => verdict.exit_code().to_string() == word(1),
         "detail" => {
             let details = verdict.findings.iter().flat_map(|finding| &finding.detail);

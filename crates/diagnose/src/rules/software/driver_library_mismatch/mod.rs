@@ -7,7 +7,7 @@ use gpuwhy_model::action::Action;
 use gpuwhy_model::cause::Cause;
 use gpuwhy_model::limits::Limits;
 use gpuwhy_model::reading::{Failure, Reading};
-use gpuwhy_model::scene::Scene;
+use gpuwhy_model::scene::{Job, JobPhase, Scene, Scheduler};
 use gpuwhy_model::signal::{Reader, Signal};
 use gpuwhy_model::units::Unit;
 use gpuwhy_model::verdict::{Impact, Severity};
@@ -15,6 +15,7 @@ use gpuwhy_model::verdict::{Impact, Severity};
 use crate::draft::Draft;
 use crate::evidence::once;
 use crate::facts::cards::only_on_the_bus;
+use crate::facts::cluster::reader_of;
 use crate::findings::Findings;
 use crate::rule::{Needs, Rule, Span};
 
@@ -35,6 +36,7 @@ pub(crate) static RULE: Rule = Rule {
             Signal::DeviceHolders,
             Signal::Container,
             Signal::ProgramLog,
+            Signal::JobState,
         ],
     },
     check,
@@ -133,9 +135,28 @@ fn advise(scene: &Scene, draft: &mut Draft) {
     }
     if working > 0 {
         draft.advise(Action::Watch, Vec::new(), text::fix_wait());
+    } else if !let_jobs_end(scene, draft) && !scene.device_holders.is_known() {
+        draft.advise(Action::LookAgain, Vec::new(), text::fix_who_computes());
     }
     draft.advise(Action::UpdateDriver, Vec::new(), text::fix_reload());
     draft.advise(Action::UpdateDriver, Vec::new(), text::fix_hold());
+}
+
+/// Says that jobs still compute, and how to let them end; returns whether there are any.
+fn let_jobs_end(scene: &Scene, draft: &mut Draft) -> bool {
+    let runs = |job: &&Job| job.phase.known() == Some(&JobPhase::Running);
+    let Some(scheduler) = scene.jobs.iter().find(runs).map(|job| job.scheduler) else {
+        return false;
+    };
+    let count = scene.jobs.iter().filter(runs).count();
+    let words = text::jobs_run(count);
+    draft.mention(once(Signal::JobState, count, Unit::Count, reader_of(scheduler), words));
+    let step = match scheduler {
+        Scheduler::Slurm => text::fix_drain(count),
+        Scheduler::Kubernetes => text::fix_cordon(count),
+    };
+    draft.advise(Action::Watch, Vec::new(), step);
+    true
 }
 
 /// Returns whether a device file is that of a card: `/dev/nvidia3`.

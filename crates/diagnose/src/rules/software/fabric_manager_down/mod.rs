@@ -134,7 +134,7 @@ fn judge(scene: &Scene, view: &FabricView<'_>, limits: &Limits) -> Draft {
         let words = text::versions(driver.as_str(), service.as_str());
         draft.agree(1.0, once(Signal::DriverVersion, service, Unit::Text, Reader::Services, words));
     }
-    advise(view, &mut draft);
+    advise(scene, view, &mut draft);
     draft
 }
 
@@ -159,9 +159,9 @@ fn weigh_cards(scene: &Scene, view: &FabricView<'_>, limits: &Limits, draft: &mu
 
 fn state(scene: &Scene, card: &Card, fabric: Fabric) -> Evidence {
     let words = match fabric.state {
-        FabricState::Completed => text::failed(card.index, u64::from(fabric.status)),
-        FabricState::InProgress => text::in_progress(card.index),
-        FabricState::NotStarted | FabricState::NotSupported => text::not_started(card.index),
+        FabricState::Completed => text::failed(card.shown(), u64::from(fabric.status)),
+        FabricState::InProgress => text::in_progress(card.shown()),
+        FabricState::NotStarted | FabricState::NotSupported => text::not_started(card.shown()),
     };
     once(Signal::Fabric, fabric.state.id(), Unit::Text, reader(scene, Reader::Nvml), words)
 }
@@ -196,11 +196,16 @@ fn other_version(scene: &Scene, view: &FabricView<'_>) -> Option<(String, String
     (service != driver).then(|| (service.clone(), driver.clone()))
 }
 
-fn advise(view: &FabricView<'_>, draft: &mut Draft) {
+fn advise(scene: &Scene, view: &FabricView<'_>, draft: &mut Draft) {
     let service = Target { kind: SubjectKind::Node, id: SERVICE.to_owned() };
     if view.service_is_down() {
         if view.service_is_installed() {
-            draft.advise(Action::RestartService, vec![service], text::fix_start());
+            // One of another version refuses each start.
+            let step = match other_version(scene, view) {
+                Some((service, driver)) => text::fix_version(driver, service),
+                None => text::fix_start(),
+            };
+            draft.advise(Action::RestartService, vec![service], step);
         } else {
             draft.advise(Action::RestartService, vec![service], text::fix_install());
         }

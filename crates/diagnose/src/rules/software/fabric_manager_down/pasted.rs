@@ -54,7 +54,7 @@ fn draft(scene: &Scene, view: &FabricView<'_>, service: &Service, has_switched_c
         let target = Target { kind: SubjectKind::Node, id: SERVICE.to_owned() };
         draft.advise(Action::RestartService, vec![target], text::fix_install());
     } else {
-        advise(view, &mut draft);
+        advise(scene, view, &mut draft);
     }
     draft
 }

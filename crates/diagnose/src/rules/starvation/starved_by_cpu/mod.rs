@@ -17,7 +17,6 @@ use crate::evidence::{normal, once, over, with_normal};
 use crate::facts::team::LoaderKind;
 use crate::findings::Findings;
 use crate::rule::{Needs, Rule, Span};
-pub(super) use accounted::one_core_for_each;
 
 mod text {
     include!(concat!(env!("OUT_DIR"), "/text/starved_by_cpu.rs"));

@@ -1,6 +1,5 @@
 //! `starved-by-host-code`: one thread of the program itself is what the card waits for.
 
-mod accounted;
 mod taking_turns;
 mod traced;
 
@@ -43,7 +42,6 @@ pub(crate) static RULE: Rule = Rule {
             Signal::ThreadCpu,
             Signal::ProcessState,
             Signal::PcieTraffic,
-            Signal::JobUsage,
             Signal::Trace,
             Signal::Profile,
         ],
@@ -68,7 +66,6 @@ struct Hot<'scene> {
 
 fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
     traced::check(scene, limits, findings);
-    accounted::check(scene, limits, findings);
     for mut work in partly_busy_cards(scene, limits, findings) {
         // Workers of model servers ask for requests in a loop: a hot thread proves nothing there.
         if work.processes().any(names::is_server) || waits_inside_kernels(&work, limits) {
