@@ -1,6 +1,7 @@
 //! Evidence that several rules use, with its words, its unit and who measured it.
 
 use gpuwhy_model::evidence::{Comparison, Evidence, EvidenceSource, Normal, Value};
+use gpuwhy_model::sample::KernelFact;
 use gpuwhy_model::scene::{Card, Process, Scene, SourceKind};
 use gpuwhy_model::signal::{Reader, Signal};
 use gpuwhy_model::text::Text;
@@ -140,7 +141,13 @@ pub(crate) fn reported(report: &Report<'_>) -> Evidence {
             shared_text::xid_event(number),
         );
     };
+    // A line of clean-up has a number of its own.
+    let is_named = matches!(&line.fact, Some(KernelFact::Xid { caused_by: Some(_), .. }));
     let words = match report.age_s {
+        Some(age_s) if is_named => {
+            shared_text::xid_named_with_age(Seconds(age_s), line.text.as_str(), number)
+        }
+        None if is_named => shared_text::xid_named(line.text.as_str(), number),
         Some(age_s) => shared_text::xid_line_with_age(Seconds(age_s), line.text.as_str(), number),
         None => shared_text::xid_line(line.text.as_str(), number),
     };

@@ -243,6 +243,16 @@ impl SceneFile {
         card
     }
 
+    /// A process of a list that does not say on which card it is.
+    pub(super) fn unplaced_client(&self, pid: u32) -> Client {
+        let mut client = Client::of(Pid(pid), ClientKind::Compute);
+        if let Some(file) = self.process.get(&pid) {
+            client.memory = Reading::Known(gibibytes(file.vram));
+            client.name = Reading::Known(file.name.clone());
+        }
+        client
+    }
+
     fn client(&self, card: u32, pid: u32, file: &ProcessFile, card_past_s: f64) -> Client {
         let is_text = self.source == SourceKind::Text;
         let is_at_work = file.gpu.contains(&card) && file.works_on.is_none_or(|only| only == card);

@@ -14,11 +14,11 @@ use std::error::Error;
 use gpuwhy_model::process::Pid;
 use gpuwhy_model::reading::{Access, Failure, Reading};
 use gpuwhy_model::sample::{
-    CardPair, CardPath, ClientKind, DeviceHolder, KernelFact, KernelLine, MountPoint, PciDevice, Service,
+    CardPair, CardPath, DeviceHolder, KernelFact, KernelLine, MountPoint, PciDevice, Service,
     StuckCall, Viewer, XidEvent,
 };
 use gpuwhy_model::scene::{
-    Cgroup, Client, Container, JoinedPair, LogLine, Machine, ModuleBuild, Profile, Provenance, Scene,
+    Cgroup, Container, JoinedPair, LogLine, Machine, ModuleBuild, Profile, Provenance, Scene,
     Serving, SourceKind, Stack, Trace, UnplacedClient, Window,
 };
 use gpuwhy_model::units::Share;
@@ -270,7 +270,7 @@ impl SceneFile {
             .map(|pid| UnplacedClient {
                 card_uuid: None,
                 card_address: None,
-                client: Client::of(Pid(*pid), ClientKind::Compute),
+                client: self.unplaced_client(*pid),
             })
             .collect();
         self.fill_machine(&mut scene);

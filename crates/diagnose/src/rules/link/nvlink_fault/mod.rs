@@ -67,6 +67,8 @@ struct Faults<'scene> {
     fabric: Option<u32>,
     /// Link errors that the driver reported.
     reports: Vec<Report<'scene>>,
+    /// What other cards report where the link went down on this card's side.
+    echoes: Vec<(String, Report<'scene>)>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -108,7 +110,13 @@ fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
         let mut reports = link_reports(scene, card, limits);
         reports.retain(|report| !somebody_lost_a_link || LOST_LINK.contains(&report.number));
         // Links to a card that is gone are down, and healthy cards report that.
+        let echoes = if reports.is_empty() || somebody_is_gone || !somebody_lost_a_link {
+            Vec::new()
+        } else {
+            echoes(scene, card, limits)
+        };
         let faults = Faults {
+            echoes,
             down: down(card, peers).filter(|_| !somebody_is_gone),
             growth: growth(card),
             fabric: fabric(card),
@@ -125,6 +133,17 @@ fn link_reports<'scene>(scene: &'scene Scene, card: &Card, limits: &Limits) -> V
     let mut reports = xids::of_card(scene, card, limits);
     reports.retain(|report| xids::kind(report.number, card) == Kind::Link && report.is_fatal != Some(false));
     reports
+}
+
+/// Returns what the cards at the other ends report of a link that went down.
+fn echoes<'scene>(scene: &'scene Scene, card: &Card, limits: &Limits) -> Vec<(String, Report<'scene>)> {
+    let mut echoes = Vec::new();
+    for other in with_unlisted(scene).filter(|other| other.called() != card.called()) {
+        let mut reports = link_reports(scene, other, limits);
+        reports.retain(|report| !LOST_LINK.contains(&report.number));
+        echoes.extend(reports.into_iter().map(|report| (other.called(), report)));
+    }
+    echoes
 }
 
 fn is_gone(scene: &Scene, card: &Card, limits: &Limits) -> bool {
@@ -285,6 +304,34 @@ fn weigh_reports(scene: &Scene, faults: &Faults<'_>, is_seen_otherwise: bool, dr
     let is_sure = is_seen_otherwise || report.is_fatal == Some(true);
     draft.agree_by(2.0, if is_sure { 1.0 } else { 0.5 }, reported(report));
     draft.finding.detail.insert("xid".to_owned(), report.number.to_string());
+    mention_echoes(faults, draft);
+}
+
+/// Names the cards at the other ends, and the programs that were ended for it: whoever looks for the cause starts here.
+fn mention_echoes(faults: &Faults<'_>, draft: &mut Draft) {
+    let mut others: Vec<String> =
+        faults.echoes.iter().map(|(card, report)| format!("{card}: {}", report.number)).collect();
+    others.sort();
+    others.dedup();
+    if !others.is_empty() {
+        let count = others.len();
+        let words = text::other_ends(others);
+        draft.mention(once(Signal::KernelLog, count, Unit::Count, Reader::KernelLog, words));
+    }
+    let all = faults.reports.iter().chain(faults.echoes.iter().map(|(_, report)| report));
+    let mut ended: Vec<String> = all
+        .filter_map(|report| {
+            let pid = report.pid?.0;
+            Some(report.name.map_or_else(|| pid.to_string(), |name| format!("{pid} ({name})")))
+        })
+        .collect();
+    ended.sort();
+    ended.dedup();
+    if !ended.is_empty() {
+        let count = ended.len();
+        let words = text::ended(ended);
+        draft.mention(once(Signal::KernelLog, count, Unit::Count, Reader::KernelLog, words));
+    }
 }
 
 /// Returns the card time that links that are down cost: exchange takes longer by their share.

@@ -2,8 +2,9 @@
 
 use gpuwhy_model::action::Action;
 use gpuwhy_model::evidence::{Comparison, Evidence};
+use gpuwhy_model::process::Pid;
 use gpuwhy_model::scene::{
-    LogLine, MemoryOfProcess, OutOfCardMemory, ProgramFact, Scene, ServerMemory, Wanted,
+    Card, LogLine, MemoryOfProcess, OutOfCardMemory, ProgramFact, Scene, ServerMemory, Wanted,
 };
 use gpuwhy_model::signal::{Reader, Signal};
 use gpuwhy_model::text::Text;
@@ -21,6 +22,8 @@ use crate::findings::Findings;
 const NEIGHBOUR_SHARE: f64 = 0.25;
 /// A process with less than this share of a card, on a card that is full, is not what fills it.
 const OWN_SHARE_MIN: f64 = 0.1;
+/// A process that holds this share of what a server found taken explains it.
+const HOLDER_SHARE: f64 = 0.7;
 
 pub(super) fn check(scene: &Scene, findings: &mut Findings) {
     let of_memory = |fact| match_memory(fact);
@@ -38,7 +41,7 @@ pub(super) fn check(scene: &Scene, findings: &mut Findings) {
     let of_server = |fact| match_server(fact);
     let servers = decisive(facts(scene, of_server));
     if let Some((_, server)) = servers.first() {
-        findings.report(judge_server(&servers, server));
+        findings.report(judge_server(scene, &servers, server));
     }
 }
 
@@ -69,6 +72,9 @@ fn judge(messages: &[(&LogLine, &OutOfCardMemory)], memory: &OutOfCardMemory, sh
     }
     for other in others(memory) {
         draft.mention(held_by(&other));
+    }
+    if let Shortage::Somebody { bytes } = shortage {
+        draft.mention(once(Signal::VramByProcess, bytes.0, Unit::Bytes, Reader::ProgramLog, text::outside()));
     }
     match shortage {
         Shortage::Refused => draft.only_possible(),
@@ -126,7 +132,10 @@ fn summary(memory: &OutOfCardMemory, shortage: &Shortage) -> Text {
             let bytes = Bytes(others.iter().map(|other| other.bytes.0).sum());
             text::summary_others(bytes, requested)
         }
-        Shortage::Somebody { bytes } => text::summary_somebody(*bytes),
+        Shortage::Somebody { bytes } => {
+            let own = memory.reserved.or(memory.allocated).unwrap_or_default();
+            text::summary_somebody(*bytes, memory.free.unwrap_or_default(), own, total)
+        }
         Shortage::Full if memory.total.is_some() && memory.requested.is_some() => {
             text::summary_needs(requested, total)
         }
@@ -153,7 +162,13 @@ fn held_by(other: &MemoryOfProcess) -> Evidence {
 
 fn advise(shortage: &Shortage, draft: &mut Draft) {
     match shortage {
-        Shortage::Others(_) | Shortage::Somebody { .. } => {
+        Shortage::Others(others) => {
+            let largest = others.iter().max_by_key(|other| other.bytes);
+            let step = largest.map_or_else(text::fix_who, |other| text::fix_whose(u64::from(other.pid.0)));
+            draft.advise(Action::LookAgain, Vec::new(), step);
+            draft.advise(Action::MoveWork, Vec::new(), text::fix_move());
+        }
+        Shortage::Somebody { .. } => {
             draft.advise(Action::LookAgain, Vec::new(), text::fix_who());
             draft.advise(Action::MoveWork, Vec::new(), text::fix_move());
         }
@@ -165,8 +180,12 @@ fn advise(shortage: &Shortage, draft: &mut Draft) {
     }
 }
 
-fn judge_server(servers: &[(&LogLine, &ServerMemory)], server: &ServerMemory) -> Draft {
+fn judge_server(scene: &Scene, servers: &[(&LogLine, &ServerMemory)], server: &ServerMemory) -> Draft {
     let is_cache = server.wanted_for == Wanted::Cache;
+    let holder = listed_holder(scene, server).filter(|_| !is_cache);
+    if let Some(holder) = &holder {
+        return judge_held(servers, server, holder);
+    }
     let summary = match (is_cache, server.free, server.wanted) {
         (false, Some(free), Some(wanted)) => text::summary_share(free, wanted),
         (false, ..) => text::summary_not_enough(),
@@ -186,5 +205,46 @@ fn judge_server(servers: &[(&LogLine, &ServerMemory)], server: &ServerMemory) ->
     }
     draft.advise(Action::LookAgain, Vec::new(), text::fix_who());
     draft.advise(Action::ReduceMemory, Vec::new(), text::fix_share());
+    draft
+}
+
+/// A process that a list beside the program's message names.
+struct Listed<'scene> {
+    pid: Pid,
+    name: &'scene str,
+    bytes: Bytes,
+}
+
+/// Returns the process of a list that holds most of what a server found taken at its start.
+fn listed_holder<'scene>(scene: &'scene Scene, server: &ServerMemory) -> Option<Listed<'scene>> {
+    let taken = server.total?.0.saturating_sub(server.free?.0);
+    let on_cards = scene.cards.iter().flat_map(Card::known_clients);
+    let unplaced = scene.unplaced_clients.iter().map(|unplaced| &unplaced.client);
+    let listed = on_cards.chain(unplaced).filter_map(|client| {
+        let name = client.name.known().map_or("?", String::as_str);
+        Some(Listed { pid: client.pid, name, bytes: *client.memory.known()? })
+    });
+    let largest = listed.max_by_key(|listed| listed.bytes)?;
+    let explains = largest.bytes.0 as f64 >= taken as f64 * HOLDER_SHARE && largest.bytes.0 <= server.total?.0;
+    (taken > 0 && explains).then_some(largest)
+}
+
+/// Judges a server that found a card taken, of which a list says by whom.
+fn judge_held(
+    servers: &[(&LogLine, &ServerMemory)],
+    server: &ServerMemory,
+    holder: &Listed<'_>,
+) -> Draft {
+    let pid = u64::from(holder.pid.0);
+    let summary = text::summary_held(holder.bytes, holder.name, pid);
+    let mut draft = about_program(&RULE, summary).severity(Severity::Warn);
+    agree(&mut draft, 2.0, 0.7, servers);
+    let words = text::list_holds(holder.bytes, holder.name, pid);
+    draft.agree(2.0, once(Signal::VramByProcess, holder.bytes.0, Unit::Bytes, Reader::NvidiaSmi, words));
+    // Whether it works or is left over is not said.
+    draft.silent(2.5);
+    draft.finding.detail.insert("kind".to_owned(), server.wanted_for.id().to_owned());
+    draft.advise(Action::LookAgain, Vec::new(), text::fix_whose(pid));
+    draft.advise(Action::MoveWork, Vec::new(), text::fix_move());
     draft
 }
