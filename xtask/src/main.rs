@@ -1,4 +1,4 @@
-//! Everything the project does to itself: check, test, demo, scenarios, bench.
+//! Everything the project does to itself: check, test, demo, scenarios, bench, fuzz.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a developer's tool answers on the terminal")]
 
 mod bench;
@@ -6,6 +6,7 @@ mod boxes;
 mod check;
 mod demo;
 mod full;
+mod fuzz;
 mod generate;
 mod metadata;
 mod on_gpu;
@@ -120,6 +121,14 @@ enum Task {
         /// For how many seconds
         seconds: u64,
     },
+    /// Look for inputs that break a reader, led by which code they reach
+    Fuzz {
+        /// Only this target
+        target: Option<String>,
+        /// For how many seconds, each
+        #[arg(long, default_value_t = 300)]
+        seconds: u64,
+    },
     /// Measure what gpuwhy costs, beside other tools
     Bench {
         /// What to measure
@@ -144,6 +153,8 @@ enum Bench {
     Once,
     /// Watching a loaded machine: a calm tick, a full look, thousands of ticks
     Ticks,
+    /// Reading texts: a kernel log of a gigabyte beside ripgrep, a small paste
+    Read,
 }
 
 fn main() -> ExitCode {
@@ -195,8 +206,14 @@ fn run(task: Task) -> Result<bool> {
             on_gpu::load::run(load, Duration::from_secs(seconds))?;
             true
         }
+        Task::Fuzz { target, seconds } => {
+            let tally = fuzz::run(&workspace, seconds, target.as_deref())?;
+            println!("{tally}");
+            tally.is_good()
+        }
         Task::Bench { what: Bench::Once } => bench::once::run(&workspace)?.0,
         Task::Bench { what: Bench::Ticks } => bench::ticks::run(&workspace)?.0,
+        Task::Bench { what: Bench::Read } => bench::read::run(&workspace)?.0,
         Task::Measure { memory, command } => {
             bench::measure::print(&command, memory)?;
             true

@@ -53,6 +53,26 @@ pub(crate) fn strace() -> Result<PathBuf> {
     Ok(path.to_owned())
 }
 
+/// Returns the path of ripgrep, installing it where it is missing.
+///
+/// # Errors
+/// Fails when it cannot be installed.
+pub(crate) fn ripgrep() -> Result<PathBuf> {
+    let path = Path::new("/usr/bin/rg");
+    if !path.exists() {
+        install_packages(&["ripgrep"])?;
+    }
+    Ok(path.to_owned())
+}
+
+/// Sees to it that there is a compiler for C++, in which the library of the fuzzers is written.
+///
+/// # Errors
+/// Fails when there is none and it cannot be installed.
+pub(crate) fn cpp_compiler() -> Result<()> {
+    if Path::new("/usr/bin/c++").exists() { Ok(()) } else { install_packages(&["g++"]) }
+}
+
 /// Whether there is a Python that can make a folder of tools.
 fn can_make_folder() -> bool {
     let mut command = Command::new("python3");

@@ -174,7 +174,7 @@ fn incidents_are_read_as_far_as_they_are_of_these_formats() {
     let built = part("A-29-secure-boot-key-rejected/dkms-status.txt", Format::DkmsStatus);
     assert_eq!(built.machine.driver.module_builds.known().unwrap().len(), 3);
 
-    let fabric = part("A-45-fabric-manager-550-127-vs-120/systemctl-status.txt", Format::KernelLog);
+    let fabric = part("A-45-fabric-manager-550-127-vs-120/systemctl-status.txt", Format::SystemLog);
     let service = &fabric.machine.services.known().unwrap()[0];
     assert_eq!((service.name.as_str(), &service.running), ("nvidia-fabricmanager", &Reading::Known(false)));
     assert_eq!(service.version, Reading::Known("550.127.05".to_owned()));

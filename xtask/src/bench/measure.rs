@@ -25,6 +25,9 @@ pub(crate) struct Cost {
     pub(crate) wall_ms: f64,
     /// Most memory (PSS) of the command and its children together, in bytes; only where it was looked at.
     pub(crate) memory_bytes: Option<u64>,
+    /// Most memory that one process of them had at one time, as the kernel counts it, in bytes: pages that it shares
+    /// with others count whole.
+    pub(crate) most_resident_bytes: u64,
     /// Exit code; none after a signal.
     pub(crate) exit_code: Option<i32>,
 }
@@ -41,10 +44,13 @@ pub(crate) fn print(command_line: &[String], with_memory: bool) -> Result<()> {
     let mut child = command.spawn().with_context(|| format!("cannot start `{program}`"))?;
     let memory_bytes = with_memory.then(|| most_memory(child.id()));
     let status = child.wait().with_context(|| format!("cannot wait for `{program}`"))?;
+    let wall_ms = milliseconds(start.elapsed());
+    let used = usage::of_ended_children()?;
     let cost = Cost {
-        wall_ms: milliseconds(start.elapsed()),
-        processor_ms: milliseconds(usage::of_ended_children()?),
+        wall_ms,
+        processor_ms: milliseconds(used.processor),
         memory_bytes,
+        most_resident_bytes: used.most_resident_bytes,
         exit_code: status.code(),
     };
     println!("{}", serde_json::to_string(&cost)?);

@@ -189,13 +189,17 @@ fn cost_of_one_run(
 }
 
 /// Returns this tool. The tests that ran before may have built it anew: then its name now leads to its successor.
-fn ourselves() -> Result<PathBuf> {
+///
+/// # Errors
+/// Fails when the system does not say where it lies.
+pub(super) fn ourselves() -> Result<PathBuf> {
     let path = std::env::current_exe().context("cannot find this tool")?;
     let name = path.to_string_lossy();
     Ok(name.strip_suffix(" (deleted)").map_or_else(|| path.clone(), PathBuf::from))
 }
 
-fn median(mut values: Vec<f64>) -> f64 {
+/// Returns the value in the middle; of none it is 0.
+pub(super) fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     values.get(values.len() / 2).copied().unwrap_or(0.0)
 }

@@ -1,7 +1,6 @@
 //! `cargo xtask bench ticks`: what watching costs on a loaded machine: a calm tick, a full look beside a bare loop that
 //! reads the same files, and whether anything piles up over thousands of ticks.
 
-use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -9,6 +8,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context as _, Result, ensure};
 use serde::Deserialize;
 
+use super::bar::{self, Bar};
 use super::once::{self, LOADED, SEED};
 use super::trace;
 use crate::boxes::EmulatedBox;
@@ -141,13 +141,6 @@ struct Figures {
     piles: Piles,
 }
 
-/// One promise about a figure.
-struct Bar {
-    what: String,
-    figure: String,
-    holds: bool,
-}
-
 impl Figures {
     fn bars(&self) -> Vec<Bar> {
         let (tick, look) = (self.own.calm_tick, self.own.full_look);
@@ -209,15 +202,7 @@ impl Figures {
     }
 
     fn table(&self) -> String {
-        let bars = self.bars();
-        let width = bars.iter().map(|bar| bar.what.len()).max().unwrap_or(0);
-        let mut text = String::new();
-        for bar in bars {
-            let verdict = if bar.holds { "holds " } else { "MISSED" };
-            // Writing to a string cannot fail.
-            let _ = writeln!(text, "{:<width$}  {verdict}  {}", bar.what, bar.figure);
-        }
-        text
+        bar::lines(&self.bars())
     }
 }
 

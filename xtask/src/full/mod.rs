@@ -84,9 +84,11 @@ pub(crate) fn run(workspace: &Workspace, so_far: Tally) -> Result<Tally> {
     });
     peers::run(workspace, &mut ledger);
     let mut tables = String::new();
-    for (what, measure) in
-        [("cost of an answer", bench::once::run as Measure), ("cost of watching", bench::ticks::run)]
-    {
+    for (what, measure) in [
+        ("cost of an answer", bench::once::run as Measure),
+        ("cost of watching", bench::ticks::run),
+        ("cost of reading", bench::read::run),
+    ] {
         ledger.judge(what, || {
             let (holds, table) = measure(workspace)?;
             tables.push_str(&table);

@@ -93,11 +93,12 @@ fn is_tar(head: &[u8]) -> bool {
 /// Returns whether bytes are no text. Zeros do not count: a machine that lost power leaves them in its logs.
 fn is_binary(head: &[u8]) -> bool {
     let written = head.iter().filter(|byte| **byte != 0).count();
-    let is_control = |byte: &&u8| matches!(**byte, 0x01..=0x06 | 0x0e..=0x1a | 0x1c..=0x1f | 0x7f);
+    // Tables may be cut by the separators of ASCII (0x1c to 0x1f).
+    let is_control = |byte: &&u8| matches!(**byte, 0x01..=0x06 | 0x0e..=0x1a | 0x7f);
     let controls = head.iter().filter(is_control).count();
-    !head.is_empty()
-        && controls as f64 >= written as f64 * CONTROL_SHARE_MAX
-        && (written == 0 || controls > 0)
+    // One bad byte makes no data of a short text.
+    let is_full_of_them = controls > 1 && controls as f64 >= written as f64 * CONTROL_SHARE_MAX;
+    !head.is_empty() && (written == 0 || is_full_of_them)
 }
 
 #[cfg(test)]
@@ -120,6 +121,8 @@ mod tests {
             (b"\0\0\0\0", Kind::Binary),
             (b"\0\0\0\0\0\0Nov 30 10:00:00 n1 kernel: x\n", Kind::Text),
             (b"\x1b[31mred\x1b[0m \x08\x07 text\r\n", Kind::Text),
+            (b"\x1e4\x1fn1\x1fgpu\n\x1e4\x1fn2\x1fgpu\n", Kind::Text),
+            (b"n1 idle \x02\n", Kind::Text),
             ("训练".as_bytes(), Kind::Text),
             (b"\xd1\xb5\xc1\xb7 gbk", Kind::Text),
             (b"", Kind::Text),

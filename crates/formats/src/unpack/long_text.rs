@@ -76,10 +76,13 @@ const PROGRAM_MARKS: &[&str] = &[
 const PROGRAM_BEFORE: usize = 3;
 const PROGRAM_AFTER: u64 = 60;
 
-static MARKS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
-    let marks = KERNEL_MARKS.iter().chain(PROGRAM_MARKS);
-    AhoCorasick::builder().match_kind(MatchKind::LeftmostFirst).build(marks).ok()
-});
+static MARKS: LazyLock<Option<AhoCorasick>> =
+    LazyLock::new(|| AhoCorasick::builder().match_kind(MatchKind::LeftmostFirst).build(marks()).ok());
+
+/// Returns what the lines of a long text are searched for, the marks of the kernel first: upper and lower case count.
+pub fn marks() -> impl Iterator<Item = &'static str> {
+    KERNEL_MARKS.iter().chain(PROGRAM_MARKS).copied()
+}
 
 /// What is kept of a long text, and what is to be said of the rest.
 pub(super) struct Passed {

@@ -17,6 +17,7 @@ mod zipped;
 mod tests;
 
 pub use captured::Captured;
+pub use long_text::marks;
 pub use opener::Unpacker;
 
 /// How much is unpacked at most.

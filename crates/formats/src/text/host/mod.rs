@@ -5,6 +5,7 @@ mod columns;
 mod commands;
 pub(super) mod df;
 pub(super) mod disks;
+pub(super) mod fabric_manager_log;
 pub(super) mod free;
 pub(super) mod htop;
 pub(super) mod lspci;

@@ -37,41 +37,7 @@ pub(in crate::text) fn read(lines: &[Line<'_>], context: &Context<'_>) -> Option
     if let Some(block) = listed(lines) {
         return Some(block);
     }
-    log_of_fabric_manager(lines).or_else(|| status(lines))
-}
-
-/// Reads `/var/log/fabricmanager.log`: `[Nov 05 2024 13:55:26] [ERROR] [tid 104230] what it says`.
-fn log_of_fabric_manager(lines: &[Line<'_>]) -> Option<Block> {
-    fn said(text: &str) -> Option<&str> {
-        let rest = text.strip_prefix('[')?;
-        let (time, rest) = rest.split_once("] [")?;
-        let (level, rest) = rest.split_once("] [tid ")?;
-        let (thread, words) = rest.split_once("] ")?;
-        let is_head = time.len() <= 24
-            && time.contains(':')
-            && level.trim().bytes().all(|byte| byte.is_ascii_uppercase())
-            && thread.trim().bytes().all(|byte| byte.is_ascii_digit());
-        is_head.then_some(words)
-    }
-    let mut units = Units::default();
-    let mut taken = 0;
-    for line in lines {
-        let Some(words) = said(&line.text) else {
-            break;
-        };
-        units.note("nv-fabricmanager", words);
-        taken += 1;
-    }
-    if taken == 0 {
-        return None;
-    }
-    let mut scene = scene(Format::Systemctl);
-    if units.has_no_switches() {
-        scene.machine.nvswitches = Reading::Known(0);
-    }
-    scene.machine.driver.module = units.module().map(str::to_owned).into();
-    scene.machine.services = Reading::Known(units.into_services());
-    Some(block(taken, scene))
+    status(lines)
 }
 
 /// Returns the unit of `Unit x.service could not be found.`.

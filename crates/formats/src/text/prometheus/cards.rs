@@ -28,6 +28,8 @@ pub(super) struct CardsOfScrape {
     pub(super) owners: BTreeMap<usize, Owner>,
     /// The last error of cards, by the place of the card.
     pub(super) errors: Vec<(u32, u32)>,
+    /// Cards to which nothing gives a number: theirs only tell them apart.
+    pub(super) unnumbered: Vec<u32>,
 }
 
 /// Returns what one answer says of cards.
@@ -214,6 +216,9 @@ fn place(
         // Cards of a second machine, or without a number, come behind those that have one.
         let is_free = |number: u32| !given.values().any(|other| *other == number);
         let next = given.values().max().map_or(0, |highest| highest + 1);
+        if own.is_none() {
+            read.unnumbered.push(next);
+        }
         let number = own.filter(|own: &u32| *own < 4096 && is_free(*own)).unwrap_or(next);
         given.insert(card, number);
     }

@@ -32,7 +32,6 @@ const KNOWN: &[&str] = &[
     "nvidia_smi_",
     "nvidia_gpu_",
     "nv_",
-    "node_",
     "vllm:",
     "sglang:",
     "tgi_",
@@ -40,12 +39,83 @@ const KNOWN: &[&str] = &[
     "npu_chip_",
     "container_",
     "kube_",
-    "go_",
-    "process_",
     "python_",
     "http_",
     "promhttp_",
     "scrape_",
+];
+
+/// Begins of names that many files of numbers have, and what follows in names of metrics: a file of the kernel's may
+/// say `node_from 0` too.
+const KNOWN_BEHIND: &[(&str, &[&str])] = &[
+    ("go_", &["cgo_", "cpu_", "gc_", "godebug_", "goroutines", "info", "memstats_", "sched_", "sync_", "threads"]),
+    (
+        "process_",
+        &["cpu_seconds", "max_fds", "network_", "open_fds", "resident_memory", "start_time_", "virtual_memory"],
+    ),
+    (
+        "node_",
+        &[
+            "arp_",
+            "bonding_",
+            "boot_",
+            "btrfs_",
+            "context_",
+            "cooling_",
+            "cpu",
+            "disk_",
+            "dmi_",
+            "edac_",
+            "entropy_",
+            "ethtool_",
+            "exporter_",
+            "fibrechannel_",
+            "filefd_",
+            "filesystem_",
+            "forks",
+            "hwmon_",
+            "infiniband_",
+            "interrupts",
+            "intr",
+            "ipvs_",
+            "load",
+            "logind_",
+            "md_",
+            "memory_",
+            "mountstats_",
+            "netstat_",
+            "network_",
+            "nf_",
+            "nfs_",
+            "nfsd_",
+            "ntp_",
+            "nvme_",
+            "os_",
+            "power_supply_",
+            "pressure_",
+            "procs_",
+            "processes_",
+            "rapl_",
+            "schedstat_",
+            "scrape_",
+            "selinux_",
+            "sockstat_",
+            "softnet_",
+            "systemd_",
+            "tcp_",
+            "textfile_",
+            "thermal_",
+            "time",
+            "timex_",
+            "udp_",
+            "uname_",
+            "vmstat_",
+            "watchdog_",
+            "xfs_",
+            "zfs_",
+            "zoneinfo_",
+        ],
+    ),
 ];
 
 /// Reads the metrics that begin with the first of these lines.
@@ -61,7 +131,12 @@ pub(super) fn read(lines: &[Line<'_>], context: &Context<'_>) -> Option<Block> {
 
 /// Returns whether a name is surely one of a metric, so that it needs no labels to be known.
 fn known(name: &str) -> bool {
-    KNOWN.iter().any(|begin| name.starts_with(begin)) || serving_metrics().any(|metric| metric.metric == name)
+    let is_behind = |(begin, ends): &(&str, &[&str])| {
+        name.strip_prefix(begin).is_some_and(|rest| ends.iter().any(|end| rest.starts_with(end)))
+    };
+    KNOWN.iter().any(|begin| name.starts_with(begin))
+        || KNOWN_BEHIND.iter().any(is_behind)
+        || serving_metrics().any(|metric| metric.metric == name)
 }
 
 fn scene(scrapes: &Scrapes) -> Scene {
@@ -130,6 +205,7 @@ fn of_cards(reads: &[(ReadTime, CardsOfScrape)]) -> Scene {
         scene.machine.hostname = Reading::Known(host.clone());
     }
     for card in &mut scene.cards {
+        card.is_unnumbered = card.parent.is_none() && newest.unnumbered.contains(&card.index);
         let place = newest.cards.iter().position(|own| own.index == card.index && own.parent == card.parent);
         if let Some(owner) = place.and_then(|place| newest.owners.get(&place)) {
             card.given_to = Reading::Known(owner.clone());

@@ -247,3 +247,18 @@ fn metrics_that_nobody_here_knows_are_still_metrics() {
         scene("# HELP app_jobs_total Jobs.\n# TYPE app_jobs_total counter\napp_jobs_total{queue=\"a\"} 5\n");
     assert!(scene.cards.is_empty() && scene.serving.is_empty());
 }
+
+#[test]
+fn names_with_numbers_in_other_files_are_no_metrics() {
+    let is_metrics = |text: &str| {
+        understand(text).pieces.iter().any(|piece| piece.format == Format::Prometheus)
+    };
+    for text in
+        ["type 2\nversion_major 0\nnode_from 0\nnode_to 1\nweight 20\n", "process_id 4242\n", "go_on 1\n"]
+    {
+        assert!(!is_metrics(text), "{text}");
+    }
+    for text in ["node_load1 3.5\n", "process_open_fds 12\n", "go_goroutines 40\n"] {
+        assert!(is_metrics(text), "{text}");
+    }
+}

@@ -120,8 +120,9 @@ pub(super) fn normal(header: &str) -> String {
 
 /// Returns what a column is about by its header.
 pub(super) fn column(header: &str) -> Option<Field> {
-    // Shares of something (`%CPU`) stand in tables of other tools.
-    if header.len() > 40 || header.starts_with('%') {
+    // Shares of something (`%CPU`) stand in tables of other tools. No name has a digit.
+    let has_digit = header.bytes().any(|byte| byte.is_ascii_digit());
+    if header.len() > 40 || header.starts_with('%') || has_digit {
         return None;
     }
     let field = match normal(header).as_str() {

@@ -387,7 +387,8 @@ fn services_that_failed_are_told_from_those_that_are_not_started() {
             Reading::Known(0),
         ),
     ] {
-        let scene = read(Format::Systemctl, text);
+        let format = if text.starts_with('[') { Format::FabricManagerLog } else { Format::Systemctl };
+        let scene = read(format, text);
         let service = &scene.machine.services.known().unwrap()[0];
         assert_eq!((service.failed, &scene.machine.nvswitches), (failed, &switches), "{text}");
     }

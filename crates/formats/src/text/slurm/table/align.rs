@@ -186,10 +186,20 @@ pub(super) fn cells<'text>(columns: &[Column], text: &'text str) -> Option<Vec<C
     Some(cells)
 }
 
+/// Returns whether each column that cannot be empty finds a word in order: cheap, for it is asked at every line of a paste.
+fn may_be_laid(columns: &[Column], words: &[Word<'_>]) -> bool {
+    let mut left = words.iter();
+    let mut filled = columns.iter().filter(|column| !column.fits(&[]));
+    filled.all(|column| left.any(|word| column.fits_word(word.text)))
+}
+
 /// Returns how many words each column takes, at the least cost over all; none when they cannot be laid.
 fn lengths(columns: &[Column], words: &[Word<'_>]) -> Option<Vec<usize>> {
     if columns.len() == words.len() && columns.iter().zip(words).all(|(column, word)| column.fits(&[*word])) {
         return Some(vec![1; columns.len()]);
+    }
+    if !may_be_laid(columns, words) {
+        return None;
     }
     let (all, width) = (columns.len(), words.len() + 1);
     // The least cost of laying the words from `word` on to the columns from `column` on, and how many the first takes.

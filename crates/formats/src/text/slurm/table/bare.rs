@@ -41,6 +41,8 @@ pub(super) fn read(lines: &[Line<'_>], wanted: Format) -> Option<Block> {
 }
 
 fn gather(lines: &[Line<'_>], format: Format, record_of: impl Fn(&str) -> Option<Record>) -> Option<Block> {
+    // Most lines are no row.
+    record_of(&lines.first()?.text)?;
     let mut gathered = Gathered::default();
     let mut taken = 0;
     for line in lines {

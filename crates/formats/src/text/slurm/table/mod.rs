@@ -34,9 +34,12 @@ fn read(lines: &[Line<'_>], wanted: Format) -> Option<Block> {
 /// Returns whether a line is the date as `date` writes it: `Mon Nov 30 20:00:00 2026`.
 fn is_date(text: &str) -> bool {
     const DAYS: [&str; 7] = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
+    let text = text.trim_start();
+    if text.get(..3).is_none_or(|day| !DAYS.contains(&day)) {
+        return false;
+    }
     let words: Vec<&str> = text.split_whitespace().take(8).collect();
     (4..=7).contains(&words.len())
-        && words[0].get(..3).is_some_and(|day| DAYS.contains(&day))
         && words.iter().any(|word| word.matches(':').count() == 2)
 }
 
