@@ -1,11 +1,12 @@
 //! The one thing to do next, where the signals do not decide.
 
 use gpuwhy_model::cause::Cause;
+use gpuwhy_model::limits::Limits;
 use gpuwhy_model::reading::{Absence, Access, Reading};
 use gpuwhy_model::scene::{Scene, SourceKind};
 use gpuwhy_model::verdict::{AskNext, Severity};
 
-use super::ask_of_text;
+use super::{ask_of_text, fitting};
 use crate::draft::Draft;
 use crate::findings::Findings;
 use crate::registry;
@@ -18,7 +19,7 @@ const LONGEST_LOOK_S: f64 = 600.0;
 const UNSURE: f64 = 0.5;
 
 /// Returns the command that separates the causes that remain; none when nothing remains or nothing would help.
-pub(super) fn next(scene: &Scene, findings: &Findings) -> Option<AskNext> {
+pub(super) fn next(scene: &Scene, limits: &Limits, findings: &Findings) -> Option<AskNext> {
     let unsure = findings.answers().filter(|draft| draft.finding.confidence <= UNSURE);
     let is_open_answer = |cause: &Cause| !matches!(cause, Cause::Undetermined | Cause::NothingWrong);
     // A full card on which nobody is seen to wait is a remark, not a question.
@@ -34,6 +35,9 @@ pub(super) fn next(scene: &Scene, findings: &Findings) -> Option<AskNext> {
     let is_undetermined = findings.answers().any(|draft| draft.cause() == Cause::Undetermined);
     // Who has only a text can always look at more.
     let asks_anyway = is_undetermined && scene.provenance.source == SourceKind::Text;
+    if asks_anyway {
+        separates = fitting::fitting(scene, limits, findings, separates);
+    }
     if separates.is_empty() && !asks_anyway {
         return None;
     }

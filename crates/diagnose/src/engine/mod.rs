@@ -4,6 +4,7 @@ mod ask;
 mod ask_of_text;
 mod cards;
 mod explain;
+mod fitting;
 mod guard;
 mod merge;
 mod notes;
@@ -13,12 +14,13 @@ mod sight;
 use gpuwhy_model::cause::Cause;
 use gpuwhy_model::limits::Limits;
 use gpuwhy_model::scene::Scene;
-use gpuwhy_model::verdict::{BlindSpot, Finding, Verdict};
+use gpuwhy_model::verdict::{BlindSpot, Finding, RuledOut, Verdict};
 
 use crate::findings::Findings;
 use crate::registry::{self, REGISTRY};
 use crate::rule::Rule;
 use crate::shared_text;
+use merge::Merged;
 
 /// Judges a scene: the same scene and limits always give the same verdict.
 pub fn diagnose(scene: &Scene, limits: &Limits) -> Verdict {
@@ -32,9 +34,10 @@ fn judge(rules: &[&Rule], scene: &Scene, limits: &Limits) -> Verdict {
     }
     notes::add(scene, limits, &mut findings);
     sight::add(rules, scene, &mut findings);
-    let ask_next = ask::next(scene, &findings);
+    let ask_next = ask::next(scene, limits, &findings);
 
     let (answers, candidates) = merge::merged(&mut findings);
+    let ruled_out = ruled_out(&findings, answers.iter().chain(&candidates));
     let explained = explain::explained(scene, &answers);
     let (answers, explained) = rank::ranked(scene, answers, &explained);
     let cards = cards::verdicts(scene, limits, &answers, &findings.undecided);
@@ -47,7 +50,7 @@ fn judge(rules: &[&Rule], scene: &Scene, limits: &Limits) -> Verdict {
         findings: answers,
         candidates,
         explained,
-        ruled_out: ruled_out(&findings),
+        ruled_out,
         blind_spots: blind_spots(&findings),
         ask_next,
         limits_changed: limits.changes(),
@@ -66,11 +69,16 @@ fn run(rule: &Rule, scene: &Scene, limits: &Limits, findings: &mut Findings) {
     }
 }
 
-/// Returns the causes that were excluded and that nothing else in the verdict claims.
-fn ruled_out(findings: &Findings) -> Vec<gpuwhy_model::verdict::RuledOut> {
+/// Returns the causes that were excluded and that nothing else in the verdict claims: a finding about no card in
+/// particular claims its cause for all of them.
+fn ruled_out<'found>(
+    findings: &Findings,
+    found: impl Iterator<Item = &'found Merged> + Clone,
+) -> Vec<RuledOut> {
     let is_claimed = |cause: Cause, card: Option<u32>| {
-        findings.drafts.iter().any(|draft| {
-            draft.cause() == cause && card.is_none_or(|card| draft.finding.cards.contains(&card))
+        found.clone().map(|merged| &merged.finding).any(|finding| {
+            let is_about_it = |card: u32| finding.cards.is_empty() || finding.cards.contains(&card);
+            finding.cause == cause && card.is_none_or(is_about_it)
         })
     };
     findings.ruled_out.iter().filter(|out| !is_claimed(out.cause, out.card)).cloned().collect()

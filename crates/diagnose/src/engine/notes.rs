@@ -7,6 +7,7 @@ use gpuwhy_model::sample::PciDevice;
 use gpuwhy_model::scene::{Scene, SourceKind};
 use gpuwhy_model::units::Seconds;
 
+use crate::facts::apparent_heat::apparent_heat;
 use crate::facts::cards;
 use crate::facts::unexplained::{is_much, unexplained};
 use crate::findings::Findings;
@@ -17,6 +18,7 @@ pub(super) fn add(scene: &Scene, limits: &Limits, findings: &mut Findings) {
     slow_start(scene, limits, findings);
     memory_without_owner(scene, limits, findings);
     other_vendors(scene, findings);
+    heat(scene, limits, findings);
     undecided_cards(findings);
     few_samples(scene, limits, findings);
 }
@@ -51,7 +53,19 @@ fn memory_without_owner(scene: &Scene, limits: &Limits, findings: &mut Findings)
                 && draft.finding.cards.contains(&card.index)
         });
         if !is_judged {
-            findings.note(shared_text::note_memory_without_owner(bytes, card.index));
+            findings.note(shared_text::note_memory_without_owner(bytes, card.shown()));
+        }
+    }
+}
+
+/// Heat that figures show, where the answers are about other cards and other things.
+fn heat(scene: &Scene, limits: &Limits, findings: &mut Findings) {
+    if findings.answers().any(|draft| draft.cause() == Cause::Undetermined) {
+        return;
+    }
+    for card in cards::whole_cards(scene) {
+        if let Some(heat) = apparent_heat(scene, card, limits) {
+            findings.note(shared_text::note_apparent_heat(card.shown(), heat.words(card)));
         }
     }
 }

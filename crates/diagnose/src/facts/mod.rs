@@ -1,5 +1,6 @@
 //! What the scene means, before any cause is judged: who holds a card, who loads data, whose run is over.
 
+pub(crate) mod apparent_heat;
 pub(crate) mod card_memory;
 pub(crate) mod cards;
 pub(crate) mod claims;

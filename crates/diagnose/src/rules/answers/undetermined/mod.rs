@@ -5,17 +5,21 @@ use gpuwhy_model::cause::Cause;
 use gpuwhy_model::limits::Limits;
 use gpuwhy_model::reading::Reading;
 use gpuwhy_model::sample::PciDevice;
-use gpuwhy_model::scene::{Card, LogLine, Scene, SourceKind};
+use gpuwhy_model::scene::{Card, Client, LogLine, ProgramFact, Scene, SourceKind};
 use gpuwhy_model::signal::{Reader, Signal};
 use gpuwhy_model::text::Text;
-use gpuwhy_model::units::Unit;
+use gpuwhy_model::units::{Bytes, Unit};
 use gpuwhy_model::verdict::Severity;
 
 use crate::draft::Draft;
 use crate::evidence::{once, over, reader};
+use crate::facts::apparent_heat::apparent_heat;
+use crate::facts::cards::is_full;
 use crate::facts::program::says;
 use crate::findings::Findings;
 use crate::rule::{Needs, Rule, Span};
+
+mod step;
 
 mod text {
     include!(concat!(env!("OUT_DIR"), "/text/undetermined.rs"));
@@ -32,6 +36,8 @@ pub(crate) static RULE: Rule = Rule {
             Signal::DriverLibrary,
             Signal::GpuBusy,
             Signal::VramUsed,
+            Signal::VramByProcess,
+            Signal::Temperature,
             Signal::ProgramLog,
         ],
     },
@@ -87,13 +93,15 @@ fn cards(scene: &Scene, findings: &Findings) -> Vec<String> {
     findings.undecided.iter().map(u32::to_string).chain(addresses).collect()
 }
 
-fn check(scene: &Scene, _: &Limits, findings: &mut Findings) {
+fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
     if findings.answers().next().is_some() {
         return;
     }
     let reason = reason(scene, findings);
-    let mut draft =
-        Draft::about_machine(&RULE, scene, reason.summary(scene, findings)).severity(Severity::Note);
+    let open: Vec<&Card> = findings.undecided.iter().filter_map(|index| scene.card(*index)).collect();
+    let heat = open.iter().find_map(|card| Some(apparent_heat(scene, card, limits)?.words(card)));
+    let summary = heat.unwrap_or_else(|| reason.summary(scene, findings));
+    let mut draft = Draft::about_machine(&RULE, scene, summary).severity(Severity::Note);
     draft.finding.cards = findings.undecided.iter().copied().collect();
     draft.finding.detail.insert("reason".to_owned(), reason.id().to_owned());
     if let Some(devices) = scene.machine.pci_cards.known() {
@@ -105,9 +113,13 @@ fn check(scene: &Scene, _: &Limits, findings: &mut Findings) {
             draft.mention(says(line));
         }
     }
-    for card in findings.undecided.iter().filter_map(|index| scene.card(*index)) {
-        mention_card(scene, card, &mut draft);
+    for card in &open {
+        mention_card(scene, card, limits, &mut draft);
     }
+    if let Some(step) = step::of_text(scene, &open, limits) {
+        draft.advise(Action::LookAgain, Vec::new(), step);
+    }
+    mention_unplaced(scene, &mut draft);
     if matches!(reason, Reason::NoGpu) {
         draft.advise(Action::LookAgain, Vec::new(), text::fix_other_machine());
     }
@@ -117,13 +129,42 @@ fn check(scene: &Scene, _: &Limits, findings: &mut Findings) {
     findings.report(draft);
 }
 
+/// Says what processes hold of which the card is not said, and how to go on from the largest.
+fn mention_unplaced(scene: &Scene, draft: &mut Draft) {
+    let clients = scene.unplaced_clients.iter().map(|unplaced| &unplaced.client);
+    let mut holders: Vec<(Bytes, &Client)> =
+        clients.filter_map(|client| Some((*client.memory.known()?, client))).collect();
+    holders.sort_by_key(|(bytes, client)| (std::cmp::Reverse(*bytes), client.pid));
+    for (bytes, client) in holders.iter().take(SAID_MAX) {
+        let name = client.name.known().map_or("?", String::as_str);
+        let words = text::process_holds(*bytes, name, u64::from(client.pid.0));
+        let reader = reader(scene, Reader::Nvml);
+        draft.mention(once(Signal::VramByProcess, bytes.0, Unit::Bytes, reader, words));
+    }
+    if let Some((_, largest)) = holders.first() {
+        draft.advise(Action::LookAgain, Vec::new(), text::fix_whose(u64::from(largest.pid.0)));
+    } else if said(scene).any(is_about_memory) {
+        draft.advise(Action::LookAgain, Vec::new(), text::fix_who_holds());
+    }
+}
+
+/// Returns whether a program says that a card has too little memory left for it.
+fn is_about_memory(line: &LogLine) -> bool {
+    matches!(line.fact, Some(ProgramFact::OutOfCardMemory(_) | ProgramFact::ServerMemory(_)))
+}
+
 /// Says what was seen of a card, so that a person can go on from there.
-fn mention_card(scene: &Scene, card: &Card, draft: &mut Draft) {
-    let index = card.index;
+fn mention_card(scene: &Scene, card: &Card, limits: &Limits, draft: &mut Draft) {
+    let index = card.shown();
+    let is_full = is_full(card, limits) == Some(true);
+    let total = card.memory.known().map(|memory| memory.total).filter(|_| is_full);
     let (busy, used) = (card.busy.known(), card.memory.known().map(|memory| memory.used));
     let evidence = match (busy, used) {
         (Some(busy), Some(used)) => {
-            let words = text::seen(busy.mean, index, used);
+            let words = match total {
+                Some(total) => text::seen_full(busy.mean, index, total, used),
+                None => text::seen(busy.mean, index, used),
+            };
             let evidence =
                 once(Signal::GpuBusy, busy.mean.0, Unit::Percent, reader(scene, Reader::Nvml), words);
             over(evidence, busy.n, busy.span_s)
@@ -133,7 +174,10 @@ fn mention_card(scene: &Scene, card: &Card, draft: &mut Draft) {
             used.0,
             Unit::Bytes,
             reader(scene, Reader::Nvml),
-            text::seen_memory(index, used),
+            match total {
+                Some(total) => text::seen_full_memory(index, total, used),
+                None => text::seen_memory(index, used),
+            },
         ),
         _ => return,
     };

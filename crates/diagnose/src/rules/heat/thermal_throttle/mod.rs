@@ -17,6 +17,7 @@ use super::clocks::{
 };
 use crate::draft::{Draft, machine_subject};
 use crate::evidence::{flag, normal, once, over, reader, with_normal};
+use crate::facts::apparent_heat::{ApparentHeat, apparent_heat};
 use crate::facts::culprit;
 use crate::findings::Findings;
 use crate::rule::{Needs, Rule, Span};
@@ -99,7 +100,11 @@ fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
             None if is_under_load(card, limits) && card.reason_shares.hardware_thermal.is_known() => {
                 findings.rule_out(Signal::ClockReasons, Some(card.index));
             }
-            None => {}
+            None => {
+                if let Some(heat) = apparent_heat(scene, card, limits) {
+                    findings.report(possible(scene, card, heat));
+                }
+            }
         }
     }
     let working = judged(scene).filter(|card| works(card, limits)).count();
@@ -109,6 +114,18 @@ fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
         let draft = judge(scene, card, *sign, is_whole_box, limits);
         findings.report(draft);
     }
+}
+
+/// Makes the possibility that heat lowers the clocks of a card that is hot: its text does not say what lowers them.
+fn possible(scene: &Scene, card: &Card, heat: ApparentHeat) -> Draft {
+    let mut draft = Draft::about_card(&RULE, card, text::summary_card());
+    let reader = reader(scene, Reader::Nvml);
+    let evidence =
+        once(Signal::Temperature, heat.temperature.0, Unit::Celsius, reader, heat.words(card));
+    draft.agree_by(4.0, 0.5, evidence);
+    draft.silent(4.0);
+    draft.only_possible();
+    draft
 }
 
 /// Returns how it is known that heat lowers a card's clocks; none when it does not, or nothing says so.
@@ -311,9 +328,9 @@ fn advise(card: &Card, part: Part, is_whole_box: bool, draft: &mut Draft) {
         return;
     }
     let words = match part {
-        Part::Core | Part::Unknown => text::fix_card(card.index),
-        Part::Memory | Part::PerhapsMemory => text::fix_memory(card.index),
+        Part::Core | Part::Unknown => text::fix_card(card.shown()),
+        Part::Memory | Part::PerhapsMemory => text::fix_memory(card.shown()),
     };
     draft.advise(Action::FixCooling, vec![target.clone()], words);
-    draft.advise(Action::SetPowerLimit, vec![target], text::fix_less_power(card.index));
+    draft.advise(Action::SetPowerLimit, vec![target], text::fix_less_power(card.shown()));
 }
