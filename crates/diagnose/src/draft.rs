@@ -38,8 +38,8 @@ impl Draft {
     pub(crate) fn about_card(rule: &'static Rule, card: &Card, summary: Text) -> Self {
         let subject = card_subject(card);
         let group = format!("card {}", subject.id);
-        // Without a number, its address alone names it.
-        let cards = if card.is_unnumbered { Vec::new() } else { vec![card.parent.unwrap_or(card.index)] };
+        // No list has it: its address alone names it.
+        let cards = if card.is_unlisted { Vec::new() } else { vec![card.parent.unwrap_or(card.index)] };
         Self::new(rule, subject, group, cards, summary)
     }
 
@@ -176,8 +176,10 @@ impl Draft {
 
 /// Returns a card as the subject of a finding.
 pub(crate) fn card_subject(card: &Card) -> Subject {
-    let name = card.called();
-    let id = card.uuid.known().or(card.pci_address.known()).cloned().unwrap_or_else(|| name.clone());
+    // Of a card that nothing names there is nothing to say, but cards must not be mixed up.
+    let name = if card.is_nameless() { String::new() } else { card.called() };
+    let unnamed = || if name.is_empty() { format!("nameless-{}", card.index) } else { name.clone() };
+    let id = card.uuid.known().or(card.pci_address.known()).cloned().unwrap_or_else(unnamed);
     Subject { kind: SubjectKind::Card, id, name }
 }
 

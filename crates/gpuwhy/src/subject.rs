@@ -98,7 +98,7 @@ fn speak_of_cards(finding: &mut Finding, scene: &Scene, cards: &BTreeSet<u32>) {
         return;
     };
     let uuid = scene.card(*first).and_then(|card| card.uuid.known().cloned());
-    let name = first.to_string();
+    let name = scene.card(*first).map_or_else(|| first.to_string(), Card::called);
     finding.subject = Target { kind: SubjectKind::Card, id: uuid.unwrap_or_else(|| name.clone()), name };
     finding.cards = cards.iter().copied().collect();
     if finding.summary.id == ALL_ARE_FREE {
@@ -193,7 +193,8 @@ fn scene_of(scene: &Scene, cards: &BTreeSet<u32>) -> Scene {
 fn cards_of(verdict: &Verdict, scene: &Scene, subject: &Subject) -> BTreeSet<u32> {
     match subject {
         Subject::Card(card) => {
-            verdict.cards.iter().map(|card| card.index).filter(|index| index == card).collect()
+            let numbered = verdict.cards.iter().filter(|card| card.unnumbered.is_none());
+            numbered.map(|card| card.index).filter(|index| index == card).collect()
         }
         Subject::Process(pid) => cards_of_process(scene, *pid),
         Subject::User(user) => (scene.processes.iter())
@@ -222,7 +223,8 @@ fn missing(verdict: &Verdict, scene: &Scene, subject: &Subject) -> Failure {
         scene.cards.iter().flat_map(Card::known_clients).map(|client| client.pid).collect();
     match subject {
         Subject::Card(card) => {
-            let cards: Vec<String> = verdict.cards.iter().map(|card| card.index.to_string()).collect();
+            let numbered = verdict.cards.iter().filter(|card| card.unnumbered.is_none());
+            let cards: Vec<String> = numbered.map(|card| card.index.to_string()).collect();
             Failure::new(message::no_card(*card)).hint(message::hint_cards(cards))
         }
         Subject::Process(pid) => {
@@ -325,6 +327,7 @@ mod tests {
     fn verdict() -> Verdict {
         let card = |index, findings: &[usize]| CardVerdict {
             index,
+            unnumbered: None,
             uuid: None,
             name: None,
             state: CardState::Busy,

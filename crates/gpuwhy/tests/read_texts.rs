@@ -13,7 +13,7 @@ use gpuwhy_model::scene::SourceKind;
 /// Output of `nvidia-smi -q -x` with one card, which somebody holds.
 fn card(number: u32, driver: &str) -> String {
     format!(
-        "<nvidia_smi_log>\n<driver_version>{driver}</driver_version>\n<gpu id=\"00000000:{number:02X}:00.0\">\n\
+        "<nvidia_smi_log>\n<driver_version>{driver}</driver_version><attached_gpus>1</attached_gpus>\n<gpu id=\"00000000:{number:02X}:00.0\">\n\
          <product_name>NVIDIA Test</product_name>\n\
          <uuid>GPU-5d1c7a52-9f0e-4a77-b1a3-0a1f6f1f2c0{number}</uuid>\n\
          <fb_memory_usage><total>81920 MiB</total><reserved>500 MiB</reserved><used>40000 MiB</used>\
@@ -117,6 +117,31 @@ fn a_card_without_a_number_is_called_by_its_address_in_every_form() {
         assert!(output.contains("GPU 0000:c1:00.0"), "{form:?}: {output}{errors}");
         assert!(!output.contains("GPU 0 ") && !output.contains("-i 0 "), "{form:?}: {output}");
     }
+}
+
+#[test]
+fn no_number_is_made_up_for_a_card_of_an_excerpt() {
+    let rows = "    Remapped Rows\n        Correctable Error                 : 0\n        \
+                Uncorrectable Error               : 1\n        Pending                           : Yes\n        \
+                Remapping Failure Occurred        : No\n";
+    let of_card = format!("GPU 00000000:A1:00.0\n{rows}");
+    let folder = Folder::new(&[("card.txt", of_card.as_bytes()), ("rows.txt", rows.as_bytes())]);
+    let forms: [&[&str]; 4] = [&[], &["--lang", "zh-CN"], &["--format", "markdown"], &["--format", "html"]];
+    for form in forms {
+        let (_, output, errors) = folder.read(&[&["card.txt"], form].concat());
+        assert!(output.contains("GPU 0000:a1:00.0"), "{form:?}: {output}{errors}");
+        assert!(output.contains("--gpu-reset"), "{form:?}: {output}");
+        let (_, nameless, _) = folder.read(&[&["rows.txt"], form].concat());
+        assert!(nameless.contains("nvidia-smi -q -d ECC,ROW"), "{form:?}: {nameless}");
+        for output in [output, nameless] {
+            assert!(!output.contains("GPU 0 ") && !output.contains("-i 0 "), "{form:?}: {output}");
+        }
+    }
+    let report = folder.report(&["card.txt"]);
+    assert!(report.cards.is_empty(), "nobody gave it a number");
+    assert_eq!(report.unnumbered_cards[0].called.as_deref(), Some("0000:a1:00.0"));
+    let report = folder.report(&["rows.txt"]);
+    assert_eq!((report.findings[0].subject.name.as_str(), &report.unnumbered_cards[0].called), ("", &None));
 }
 
 #[test]

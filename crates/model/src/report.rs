@@ -44,8 +44,11 @@ pub struct Report {
     pub window_s: f64,
     /// What was found, the first cause first; never empty.
     pub findings: Vec<ReportFinding>,
-    /// Every card.
+    /// Every card that has a number.
     pub cards: Vec<ReportCard>,
+    /// Cards of texts that do not give their numbers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unnumbered_cards: Vec<ReportUnnumberedCard>,
     /// Which finding explains which, as positions in `findings`.
     pub explained: Vec<Explained>,
     /// Causes that were excluded, and by what.
@@ -156,6 +159,24 @@ pub struct ReportFix {
 pub struct ReportCard {
     /// The library's index.
     pub index: u32,
+    /// `GPU-…`
+    pub uuid: Option<String>,
+    /// Product name.
+    pub name: Option<String>,
+    /// State in a word.
+    pub state: CardState,
+    /// Who holds it for computing, the largest holder first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub holders: Vec<ReportCulprit>,
+    /// Positions in `findings`.
+    pub findings: Vec<usize>,
+}
+
+/// A card of which no text gives the number.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ReportUnnumberedCard {
+    /// Its PCI address or unique name; none: no text says which card it is.
+    pub called: Option<String>,
     /// `GPU-…`
     pub uuid: Option<String>,
     /// Product name.

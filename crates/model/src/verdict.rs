@@ -116,8 +116,10 @@ pub struct Culprit {
 /// State of one card in a word.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CardVerdict {
-    /// The library's index.
+    /// The library's index; of a card without a number only what tells it from the others.
     pub index: u32,
+    /// What it is called where no input gives its number.
+    pub unnumbered: Option<Unnumbered>,
     /// `GPU-…`, where known.
     pub uuid: Option<String>,
     /// Product name, where known.
@@ -130,6 +132,15 @@ pub struct CardVerdict {
     pub findings: Vec<usize>,
     /// Whether what was seen decides neither that something is wrong with it nor that nothing is.
     pub is_undecided: bool,
+}
+
+/// What a card is called where no input gives its number.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Unnumbered {
+    /// By its PCI address or unique name.
+    Called(String),
+    /// No input says which card it is.
+    Nameless,
 }
 
 closed_list! {

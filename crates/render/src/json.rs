@@ -8,10 +8,10 @@ use gpuwhy_model::evidence::Evidence;
 use gpuwhy_model::reading::Absence;
 use gpuwhy_model::report::{
     BlindSpotKind, REPORT_SCHEMA, Report, ReportAskNext, ReportBlindSpot, ReportCard, ReportCulprit,
-    ReportEvidence, ReportFinding, ReportFix, ReportText,
+    ReportEvidence, ReportFinding, ReportFix, ReportText, ReportUnnumberedCard,
 };
 use gpuwhy_model::text::Text;
-use gpuwhy_model::verdict::{BlindSpot, CardVerdict, Culprit, Finding, Verdict};
+use gpuwhy_model::verdict::{BlindSpot, CardVerdict, Culprit, Finding, Unnumbered, Verdict};
 
 use crate::absence;
 use crate::safe::is_unsafe;
@@ -19,15 +19,24 @@ use crate::words::Words;
 
 /// Returns the report of a verdict, its texts in the words' language.
 pub fn report(verdict: &Verdict, words: &Words<'_>) -> Report {
+    let numbered = verdict.cards.iter().filter(|card| card.unnumbered.is_none());
+    let is_unnumbered = |index: u32| {
+        verdict.cards.iter().any(|card| card.index == index && card.unnumbered.is_some())
+    };
     Report {
         schema: REPORT_SCHEMA.to_owned(),
         source: verdict.source,
         taken_at: verdict.taken_at,
         window_s: verdict.window_s,
         findings: verdict.findings.iter().map(|found| finding(found, words)).collect(),
-        cards: verdict.cards.iter().map(card).collect(),
+        cards: numbered.map(card).collect(),
+        unnumbered_cards: verdict.cards.iter().filter_map(unnumbered_card).collect(),
         explained: verdict.explained.clone(),
-        ruled_out: verdict.ruled_out.clone(),
+        // What is excluded for a card is said by its number.
+        ruled_out: (verdict.ruled_out.iter())
+            .filter(|out| !out.card.is_some_and(is_unnumbered))
+            .cloned()
+            .collect(),
         blind_spots: verdict.blind_spots.iter().map(|spot| blind_spot(spot, words)).collect(),
         ask_next: verdict
             .ask_next
@@ -125,6 +134,21 @@ fn card(card: &CardVerdict) -> ReportCard {
         holders: card.holders.iter().map(culprit).collect(),
         findings: card.findings.clone(),
     }
+}
+
+fn unnumbered_card(card: &CardVerdict) -> Option<ReportUnnumberedCard> {
+    let called = match card.unnumbered.as_ref()? {
+        Unnumbered::Called(name) => Some(name.clone()),
+        Unnumbered::Nameless => None,
+    };
+    Some(ReportUnnumberedCard {
+        called,
+        uuid: card.uuid.clone(),
+        name: card.name.clone(),
+        state: card.state,
+        holders: card.holders.iter().map(culprit).collect(),
+        findings: card.findings.clone(),
+    })
 }
 
 fn blind_spot(spot: &BlindSpot, words: &Words<'_>) -> ReportBlindSpot {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use gpuwhy_model::cause::Cause;
 use gpuwhy_model::limits::Limits;
 use gpuwhy_model::scene::{Card, Scene};
-use gpuwhy_model::verdict::{CardState, CardVerdict, Culprit, Finding, Severity};
+use gpuwhy_model::verdict::{CardState, CardVerdict, Culprit, Finding, Severity, Unnumbered};
 
 use crate::facts::cards::{self, Activity};
 use crate::facts::culprit;
@@ -40,6 +40,7 @@ pub(super) fn verdicts(
     let mut verdicts: Vec<CardVerdict> = cards::whole_cards(scene)
         .map(|card| CardVerdict {
             index: card.index,
+            unnumbered: unnumbered(card),
             uuid: card.uuid.known().cloned(),
             name: card.name.known().cloned(),
             state: state(scene, card, limits, answers),
@@ -54,6 +55,7 @@ pub(super) fn verdicts(
         let state = if is_faulty { CardState::Faulty } else { CardState::Unknown };
         verdicts.push(CardVerdict {
             index,
+            unnumbered: None,
             uuid: None,
             name: None,
             state,
@@ -64,6 +66,12 @@ pub(super) fn verdicts(
     }
     verdicts.sort_by_key(|verdict| verdict.index);
     verdicts
+}
+
+fn unnumbered(card: &Card) -> Option<Unnumbered> {
+    card.is_unnumbered.then(|| {
+        if card.is_nameless() { Unnumbered::Nameless } else { Unnumbered::Called(card.called()) }
+    })
 }
 
 fn state(scene: &Scene, card: &Card, limits: &Limits, answers: &[Finding]) -> CardState {

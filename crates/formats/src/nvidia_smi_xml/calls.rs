@@ -16,6 +16,8 @@ pub(crate) struct Call {
     /// Its time, where it says one.
     pub(crate) taken: Option<Timestamp>,
     pub(crate) nvml: NvmlSample,
+    /// Whether the numbers of its cards are the library's; else they only stand for the places in this text.
+    pub(crate) is_numbered: bool,
 }
 
 impl Call {
@@ -23,6 +25,13 @@ impl Call {
     /// in order.
     pub(crate) fn is_before(&self, other: &Self) -> bool {
         self.taken.is_some() && self.taken < other.taken
+    }
+}
+
+/// Says of the whole cards that no input gives their number.
+pub(crate) fn leave_unnumbered(scene: &mut Scene) {
+    for card in scene.cards.iter_mut().filter(|card| card.parent.is_none()) {
+        card.is_unnumbered = true;
     }
 }
 
@@ -44,6 +53,9 @@ pub(crate) fn scene_of_calls(calls: &[Call], format: Format) -> Option<Scene> {
     // The text tells neither how long the library took to start nor the time since boot.
     scene.machine.driver.init_ms = Reading::default();
     scene.window.end_boot_ns = None;
+    if !calls.iter().any(|call| call.is_numbered) {
+        leave_unnumbered(&mut scene);
+    }
     scene.provenance = Provenance { source: SourceKind::Text, inputs: vec![format.to_string()] };
     Some(scene)
 }

@@ -2,7 +2,7 @@
 
 use super::calls::{Call, scene_of_calls};
 use super::document::{Document, document};
-use super::{Extent, checked, nvml, time};
+use super::{Extent, checked, is_numbered, nvml, time};
 use crate::format::Format;
 use crate::paste::{Line, command_after_prompt};
 use crate::text::{Block, Context, Remark};
@@ -64,7 +64,8 @@ fn first_call(lines: &[Line<'_>]) -> Option<(Call, usize)> {
         remarks.push(Remark::Cut { line: number(line), cards: root.children("gpu").count() });
     }
     let nvml = nvml(&root, &Extent { is_cut: cut_at.is_some(), has_no_begin });
-    Some((Call { remarks, taken: time(&root), nvml }, length))
+    let is_numbered = is_numbered(&root, &nvml, cut_at.is_some() || has_no_begin);
+    Some((Call { remarks, taken: time(&root), nvml, is_numbered }, length))
 }
 
 /// Returns whether an output begins with a line; its declaration may stand before it.

@@ -25,7 +25,7 @@ use jiff::tz::TimeZone;
 
 use crate::format::{Format, FormatError};
 use crate::text::Remark;
-pub(crate) use calls::{Call, scene_of_calls};
+pub(crate) use calls::{Call, leave_unnumbered, scene_of_calls};
 pub(crate) use card::card_with_instances;
 use document::Document;
 pub(crate) use element::Element;
@@ -60,7 +60,8 @@ pub fn read_with_remarks(text: &str) -> Result<(Scene, Vec<Remark>), FormatError
     let root = checked(root)?;
     let cut = cut_at.map(|line| Remark::Cut { line, cards: root.children("gpu").count() });
     let nvml = nvml(&root, &Extent { is_cut: cut.is_some(), has_no_begin: false });
-    let call = Call { remarks: Vec::new(), taken: time(&root), nvml };
+    let is_numbered = is_numbered(&root, &nvml, cut.is_some());
+    let call = Call { remarks: Vec::new(), taken: time(&root), nvml, is_numbered };
     let scene = scene_of_calls(&[call], Format::NvidiaSmiXml).unwrap_or_default();
     Ok((scene, cut.into_iter().collect()))
 }
@@ -95,6 +96,12 @@ pub(crate) fn time(root: &Element) -> Option<Timestamp> {
 pub(crate) fn version(element: Option<&Element>) -> Reading<String> {
     value::text(element)
         .map(|text| text.split_once(" [").map_or(text, |(version, _)| version).trim().to_owned())
+}
+
+/// Returns whether the cards of an output are all of the machine: then their places are the library's numbers.
+fn is_numbered(root: &Element, nvml: &NvmlSample, is_part: bool) -> bool {
+    let listed = u32::try_from(root.children("gpu").count()).unwrap_or(u32::MAX);
+    !is_part && nvml.card_count == Reading::Known(listed)
 }
 
 fn nvml(root: &Element, extent: &Extent) -> NvmlSample {

@@ -46,6 +46,18 @@ pub(super) fn names_cards(command: &str) -> bool {
     })
 }
 
+/// Returns the numbers of cards that a command asks for.
+pub(super) fn asked_for(command: &str) -> Option<Vec<u32>> {
+    let mut words = command.split_whitespace();
+    let list = words.find_map(|word| match word.split_once('=') {
+        Some(("-i" | "--id", list)) => Some(Some(list)),
+        _ if word == "-i" || word == "--id" => Some(None),
+        _ => None,
+    })?;
+    let list = list.or_else(|| words.next())?;
+    list.split(',').map(|number| number.trim().parse().ok().filter(|number| *number < 4096)).collect()
+}
+
 /// Returns how many seconds a command of the tool waits between two looks, if it says so.
 pub(super) fn delay_s(command: &str) -> Option<f64> {
     let mut words = command.split_whitespace();
@@ -65,7 +77,7 @@ pub(super) fn delay_s(command: &str) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{container_of, delay_s, names_cards};
+    use super::{asked_for, container_of, delay_s, names_cards};
 
     #[test]
     fn commands_say_where_they_run() {
@@ -74,6 +86,8 @@ mod tests {
         assert_eq!(container_of("docker ps"), None);
         assert_eq!(container_of("nvidia-smi"), None);
         assert!(names_cards("nvidia-smi -i 0,1") && names_cards("nvidia-smi --id=3"));
+        assert_eq!(asked_for("nvidia-smi -q -i 5,6"), Some(vec![5, 6]));
+        assert_eq!((asked_for("nvidia-smi -q"), asked_for("nvidia-smi -i GPU-1")), (None, None));
         assert!(!names_cards("nvidia-smi"));
     }
 

@@ -63,9 +63,7 @@ pub(super) fn read(lines: &[Line<'_>], context: &Context<'_>) -> Option<Block> {
     for instance in cards.iter_mut().filter(|card| card.parent == Some(CUT_OFF)) {
         instance.parent = Some(before_first?);
     }
-    if is_list {
-        add_silent(&mut cards, silent);
-    }
+    let unnumbered = if is_list { add_silent(&mut cards, silent) } else { Vec::new() };
     if !is_list || cards.len() > NvmlSample::PARTS_MAX as usize {
         return None;
     }
@@ -82,6 +80,10 @@ pub(super) fn read(lines: &[Line<'_>], context: &Context<'_>) -> Option<Block> {
         }),
     };
     let mut scene = scene_of(&[sample], Format::NvidiaSmiList, false);
+    for card in &mut scene.cards {
+        // The message says its address alone.
+        card.is_unnumbered = card.parent.is_none() && unnumbered.contains(&card.index);
+    }
     if let Some(container) = context.command.and_then(container_of) {
         scene.machine.container = Reading::Known(container.to_owned());
     }
@@ -102,18 +104,22 @@ fn silent_card(text: &str) -> Option<CardSample> {
     })
 }
 
-/// Adds cards that do not answer: without a number they have the lowest that the list leaves out.
-fn add_silent(cards: &mut Vec<CardSample>, silent: Vec<CardSample>) {
+/// Adds cards that do not answer: those without a number are told apart by the lowest that the list leaves out. Returns
+/// those.
+fn add_silent(cards: &mut Vec<CardSample>, silent: Vec<CardSample>) -> Vec<u32> {
+    let mut unnumbered = Vec::new();
     for mut card in silent {
         let is_taken =
             |number: u32| cards.iter().any(|other| other.parent.is_none() && other.index == number);
         if card.index == u32::MAX {
             card.index = (0..NvmlSample::PARTS_MAX).find(|number| !is_taken(*number)).unwrap_or_default();
+            unnumbered.push(card.index);
         }
         if !is_taken(card.index) {
             cards.push(card);
         }
     }
+    unnumbered
 }
 
 /// A card that is listed answers.

@@ -167,6 +167,7 @@ fn verdict() -> Verdict {
         findings: vec![finding],
         cards: vec![CardVerdict {
             index: 0,
+            unnumbered: None,
             uuid: Some(UUID.to_owned()),
             name: Some("NVIDIA A100".to_owned()),
             state: CardState::Held,

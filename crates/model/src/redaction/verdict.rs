@@ -6,7 +6,7 @@ use crate::evidence::{Evidence, Value};
 use crate::input::TextRead;
 use crate::reading::{Absence, Access, Failure};
 use crate::text::{Arg, Text};
-use crate::verdict::{AskNext, BlindSpot, CardVerdict, Culprit, Finding, Subject, Verdict};
+use crate::verdict::{AskNext, BlindSpot, CardVerdict, Culprit, Finding, Subject, Unnumbered, Verdict};
 
 use super::Redactor;
 use super::kind::Kind;
@@ -187,9 +187,13 @@ impl Redactor {
     }
 
     fn card(&mut self, card: CardVerdict) -> CardVerdict {
-        let CardVerdict { index, uuid, name, state, holders, findings, is_undecided } = card;
+        let CardVerdict { index, unnumbered, uuid, name, state, holders, findings, is_undecided } = card;
         CardVerdict {
             index,
+            unnumbered: unnumbered.map(|unnumbered| match unnumbered {
+                Unnumbered::Called(name) => Unnumbered::Called(self.text(&name)),
+                Unnumbered::Nameless => Unnumbered::Nameless,
+            }),
             uuid: uuid.map(|uuid| self.text(&uuid)),
             name: name.map(|name| self.text(&name)),
             state,

@@ -8,6 +8,7 @@ use crate::sample::{
     CardKind, CardMemory, ClientKind, ClockReasons, Clocks, Ecc, Fabric, Fan, Owner, PcieLink, PowerLimits,
     RemappedRows, RetiredPages, TemperatureLimits, Vendor,
 };
+use crate::text::Arg;
 use crate::trend::Trend;
 use crate::units::{Bytes, BytesPerSecond, Celsius, Megahertz, Percent, Seconds, Share, Watts};
 
@@ -20,6 +21,9 @@ pub struct Card {
     /// Whether no input gives its number: then `index` only tells it from the others and is never shown.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub is_unnumbered: bool,
+    /// Whether no list of cards has it: it stands in `Scene::unlisted_cards`.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_unlisted: bool,
     /// Who made it.
     pub vendor: Vendor,
     /// Whole card or instance.
@@ -136,12 +140,29 @@ pub struct Card {
 }
 
 impl Card {
-    /// Returns what people and tools call the card: its number, else its PCI address.
+    /// Stands in commands for the number of a card of which no input gives number, address or unique name.
+    pub const NUMBER_TO_FIND: &str = "N";
+
+    /// Returns what people and tools call the card: its number, else its PCI address or unique name.
     pub fn called(&self) -> String {
-        match &self.pci_address {
-            Reading::Known(address) if self.is_unnumbered => address.clone(),
-            _ => self.index.to_string(),
+        if !self.is_unnumbered {
+            return self.index.to_string();
         }
+        self.unique_name().unwrap_or(Self::NUMBER_TO_FIND).to_owned()
+    }
+
+    /// Returns what a sentence or a command calls the card.
+    pub fn shown(&self) -> Arg {
+        if self.is_unnumbered { Arg::Raw(self.called()) } else { Arg::from(self.index) }
+    }
+
+    /// Returns whether no input says which card it is.
+    pub fn is_nameless(&self) -> bool {
+        self.is_unnumbered && self.unique_name().is_none()
+    }
+
+    fn unique_name(&self) -> Option<&str> {
+        self.pci_address.known().or(self.uuid.known()).map(String::as_str)
     }
 
     /// Returns mean power as a share of the enforced limit.

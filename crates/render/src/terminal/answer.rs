@@ -5,13 +5,14 @@ use std::fmt::Write as _;
 
 use gpuwhy_model::action::Action;
 use gpuwhy_model::cause::Cause;
-use gpuwhy_model::scene::SourceKind;
+use gpuwhy_model::scene::{Card, SourceKind};
 use gpuwhy_model::text::{Arg, Text};
 use gpuwhy_model::verdict::{AskNext, CardState, CardVerdict, Finding, Severity, Verdict};
 
 use super::page::{Page, spaced};
 use super::who;
 use crate::texts::answer;
+use crate::values::NO_BREAK;
 use crate::words::{Words, cause_text};
 use crate::{culprit, flow};
 
@@ -38,7 +39,7 @@ pub(super) fn write(page: &mut Page, verdict: &Verdict, words: &Words<'_>) {
     for finding in answers(verdict) {
         if is_healthy_cards(finding) {
             let is_one_of_them = |card: &&CardVerdict| finding.cards.contains(&card.index);
-            let cards = states(verdict.cards.iter().filter(is_one_of_them), words);
+            let cards = states(verdict, verdict.cards.iter().filter(is_one_of_them), words);
             let confidence = Some(finding.confidence);
             entries.extend(cards.into_iter().map(|entry| Entry { confidence, ..entry }));
         } else {
@@ -108,13 +109,16 @@ fn answers(verdict: &Verdict) -> Vec<&Finding> {
 }
 
 fn entry(verdict: &Verdict, finding: &Finding, words: &Words<'_>) -> Entry {
+    let label = words.sentence(&who::subject(verdict, finding));
+    let who = culprit::lines(&finding.culprits, words);
     Entry {
-        label: words.sentence(&who::subject(verdict, finding)),
+        // Whom the label names already is not named again.
+        who: who.into_iter().filter(|who| who.replace(NO_BREAK, " ") != label).collect(),
+        label,
         severity: finding.severity,
         summary: words.flowing(&finding.summary),
         // An answer that decides nothing has no confidence to show.
         confidence: (finding.cause != Cause::Undetermined).then_some(finding.confidence),
-        who: culprit::lines(&finding.culprits, words),
         next: next(verdict, finding, words).map(|next| words.flowing(&next)),
     }
 }
@@ -123,9 +127,13 @@ fn entry(verdict: &Verdict, finding: &Finding, words: &Words<'_>) -> Entry {
 fn next(verdict: &Verdict, finding: &Finding, words: &Words<'_>) -> Option<Text> {
     let fix = finding.fixes.iter().find(|fix| fix.action != Action::Nothing);
     if let Some(fix) = fix {
+        let mut step = fix.summary.clone();
+        if let Some(command) = to_find_the_card(verdict, finding) {
+            step = answer::find_first(command, step);
+        }
         return Some(match &fix.command {
-            Some(command) => answer::step_by_command(command.as_str(), fix.summary.clone()),
-            None => answer::step_in_words(finding.cause.id(), fix.summary.clone()),
+            Some(command) => answer::step_by_command(command.as_str(), step),
+            None => answer::step_in_words(finding.cause.id(), step),
         });
     }
     if finding.severity == Severity::Ok {
@@ -135,6 +143,23 @@ fn next(verdict: &Verdict, finding: &Finding, words: &Words<'_>) -> Option<Text>
         return decide(verdict, words);
     }
     Some(answer::read_rule(finding.cause.id()))
+}
+
+/// Returns the command that shows which card a finding is about, where no text says it and a step needs its number.
+pub(crate) fn to_find_the_card(verdict: &Verdict, finding: &Finding) -> Option<&'static str> {
+    let to_find = Arg::Raw(Card::NUMBER_TO_FIND.to_owned());
+    let needs_number = finding.fixes.iter().any(|fix| fix.summary.args.values().any(|arg| *arg == to_find));
+    if !needs_number || !who::is_nameless(verdict, finding) {
+        return None;
+    }
+    Some(match finding.cause {
+        Cause::EccUncorrectable | Cause::EccCorrectableStorm | Cause::RowRemapPending | Cause::XidHwFault => {
+            "nvidia-smi -q -d ECC,ROW_REMAPPER"
+        }
+        Cause::ThermalThrottle | Cause::FanFailed => "nvidia-smi -q -d PERFORMANCE,TEMPERATURE",
+        Cause::PowerThrottle | Cause::HwSlowdown | Cause::LowClocks => "nvidia-smi -q -d PERFORMANCE,POWER,CLOCK",
+        _ => "nvidia-smi",
+    })
 }
 
 /// Returns whether a finding itself says only what to ask next.
@@ -173,11 +198,15 @@ fn other_cards(verdict: &Verdict, words: &Words<'_>) -> Vec<Entry> {
         .filter(|finding| !who::is_about_the_machine(finding))
         .flat_map(|finding| finding.cards.iter().copied())
         .collect();
-    states(verdict.cards.iter().filter(|card| !named.contains(&card.index)), words)
+    states(verdict, verdict.cards.iter().filter(|card| !named.contains(&card.index)), words)
 }
 
 /// Returns an entry for all cards that are in the same state by the same holders.
-fn states<'verdict>(cards: impl Iterator<Item = &'verdict CardVerdict>, words: &Words<'_>) -> Vec<Entry> {
+fn states<'verdict>(
+    verdict: &Verdict,
+    cards: impl Iterator<Item = &'verdict CardVerdict>,
+    words: &Words<'_>,
+) -> Vec<Entry> {
     let mut groups: Vec<(CardState, Vec<String>, Vec<u32>)> = Vec::new();
     for card in cards {
         let who = culprit::lines(&card.holders, words);
@@ -186,11 +215,14 @@ fn states<'verdict>(cards: impl Iterator<Item = &'verdict CardVerdict>, words: &
             None => groups.push((card.state, who, vec![card.index])),
         }
     }
-    groups.into_iter().map(|(state, who, indices)| state_entry(state, who, &indices, words)).collect()
+    groups
+        .into_iter()
+        .map(|(state, who, indices)| state_entry(state, who, &who::cards(verdict, &indices), words))
+        .collect()
 }
 
 /// Makes the entry of cards in one state; a single line of holders stands right behind the state.
-fn state_entry(state: CardState, mut who: Vec<String>, indices: &[u32], words: &Words<'_>) -> Entry {
+fn state_entry(state: CardState, mut who: Vec<String>, label: &Text, words: &Words<'_>) -> Entry {
     let mut summary = words.flowing(&Text::plain(&format!("state.{}", state.id())));
     if who.len() == 1
         && let Some(holder) = who.pop()
@@ -198,7 +230,7 @@ fn state_entry(state: CardState, mut who: Vec<String>, indices: &[u32], words: &
         summary = words.flowing(&answer::state_by(Arg::Raw(summary), Arg::Raw(holder)));
     }
     Entry {
-        label: words.sentence(&who::cards(indices)),
+        label: words.sentence(label),
         severity: match state {
             CardState::Free | CardState::Busy => Severity::Ok,
             CardState::Held | CardState::Unknown => Severity::Note,

@@ -4,20 +4,25 @@ use gpuwhy_model::action::SubjectKind;
 use gpuwhy_model::cause::Cause;
 use gpuwhy_model::scene::SourceKind;
 use gpuwhy_model::text::Text;
-use gpuwhy_model::verdict::{Finding, Verdict};
+use gpuwhy_model::verdict::{Finding, Unnumbered, Verdict};
 
 use crate::texts::answer;
 
 /// Returns the label of a finding's subject.
 pub(crate) fn subject(verdict: &Verdict, finding: &Finding) -> Text {
     if is_about_the_machine(finding) {
-        return machine(verdict);
+        return if finding.cause == Cause::NvmlLostInContainer && verdict.source == SourceKind::Text {
+            answer::the_container()
+        } else {
+            machine(verdict)
+        };
     }
     if !finding.cards.is_empty() {
-        return cards(&finding.cards);
+        return cards(verdict, &finding.cards);
     }
     let name = finding.subject.name.as_str();
     match (finding.subject.kind, name) {
+        (SubjectKind::Card, "") => answer::a_card(),
         (SubjectKind::Card, _) => answer::cards(name),
         (SubjectKind::Job, "") => answer::a_job(),
         (SubjectKind::Job, _) => answer::job(name),
@@ -43,8 +48,43 @@ fn machine(verdict: &Verdict) -> Text {
     if verdict.source == SourceKind::Live { answer::this_machine() } else { answer::the_machine() }
 }
 
-/// Returns the label of cards: `GPU 0,1` or `GPU 0-3,6`.
-pub(super) fn cards(indices: &[u32]) -> Text {
+/// Returns how a card is called where no text gives its number.
+fn unnumbered(verdict: &Verdict, index: u32) -> Option<&Unnumbered> {
+    verdict.cards.iter().find(|card| card.index == index)?.unnumbered.as_ref()
+}
+
+/// Returns whether a finding is about a card of which no text says which it is.
+pub(super) fn is_nameless(verdict: &Verdict, finding: &Finding) -> bool {
+    finding.cards.iter().any(|card| unnumbered(verdict, *card) == Some(&Unnumbered::Nameless))
+}
+
+/// Returns the label of cards: `GPU 0,1`, `GPU 0-3,6` or `GPU 0000:a1:00.0`.
+pub(super) fn cards(verdict: &Verdict, indices: &[u32]) -> Text {
+    let mut names: Vec<&str> = Vec::new();
+    let mut numbers: Vec<u32> = Vec::new();
+    let mut nameless = 0;
+    for index in indices {
+        match unnumbered(verdict, *index) {
+            None => numbers.push(*index),
+            Some(Unnumbered::Called(name)) => names.push(name.strip_prefix("GPU-").unwrap_or(name)),
+            Some(Unnumbered::Nameless) => nameless += 1,
+        }
+    }
+    let mut parts: Vec<String> = Vec::new();
+    if !numbers.is_empty() {
+        parts.push(runs(&numbers));
+    }
+    parts.extend(names.into_iter().map(str::to_owned));
+    match (parts.is_empty(), nameless) {
+        (true, 1) => answer::a_card(),
+        (true, _) => answer::some_cards(),
+        (false, 0) => answer::cards(parts.join(",")),
+        (false, _) => answer::cards_and_others(parts.join(",")),
+    }
+}
+
+/// Returns numbers as a short list: `0-3,6`.
+fn runs(indices: &[u32]) -> String {
     let mut runs: Vec<(u32, u32)> = Vec::new();
     for index in indices {
         match runs.last_mut() {
@@ -60,5 +100,5 @@ pub(super) fn cards(indices: &[u32]) -> Text {
             _ => format!("{first}-{last}"),
         })
         .collect();
-    answer::cards(runs.join(","))
+    runs.join(",")
 }

@@ -5,7 +5,7 @@ use gpuwhy_model::cause::Cause;
 use gpuwhy_model::evidence::Evidence;
 use gpuwhy_model::scene::SourceKind;
 use gpuwhy_model::text::{Arg, Text};
-use gpuwhy_model::verdict::{Finding, RuledOut, Verdict};
+use gpuwhy_model::verdict::{Finding, RuledOut, Unnumbered, Verdict};
 
 use super::outline::{Part, Piece, plain};
 use crate::safe::safe;
@@ -77,7 +77,7 @@ fn add_finding(parts: &mut Vec<Part>, verdict: &Verdict, finding: &Finding, word
     }
     let culprits = culprit::lines(&finding.culprits, words);
     add_list(parts, &ticket::who(), culprits.into_iter().map(plain).collect(), words);
-    add_list(parts, &ticket::to_do(), steps(finding, words), words);
+    add_list(parts, &ticket::to_do(), steps(verdict, finding, words), words);
     add_list(parts, &ticket::evidence(), evidence(verdict, finding, words), words);
 }
 
@@ -91,8 +91,11 @@ fn add_list(parts: &mut Vec<Part>, title: &Text, items: Vec<Vec<Piece>>, words: 
 }
 
 /// Returns what to do about a finding: the least invasive step first, and where to read more.
-fn steps(finding: &Finding, words: &Words<'_>) -> Vec<Vec<Piece>> {
+fn steps(verdict: &Verdict, finding: &Finding, words: &Words<'_>) -> Vec<Vec<Piece>> {
     let mut steps: Vec<Vec<Piece>> = Vec::new();
+    if let Some(command) = answer::to_find_the_card(verdict, finding) {
+        steps.push(plain(words.sentence(&labels::find_card(command))));
+    }
     for fix in finding.fixes.iter().filter(|fix| fix.action != Action::Nothing) {
         let summary = words.sentence(&fix.summary);
         steps.push(match &fix.command {
@@ -111,7 +114,7 @@ fn steps(finding: &Finding, words: &Words<'_>) -> Vec<Vec<Piece>> {
 
 fn evidence(verdict: &Verdict, finding: &Finding, words: &Words<'_>) -> Vec<Vec<Piece>> {
     let line = |seen: &Evidence| {
-        let source = words.sentence(&why::source(&seen.source));
+        let source = words.sentence(&why::source(verdict, seen, words));
         words.sentence(&ticket::measured_by(Arg::Raw(source), seen.text.clone()))
     };
     let mut items: Vec<Vec<Piece>> = finding.evidence.iter().map(|seen| plain(line(seen))).collect();
@@ -134,7 +137,11 @@ fn cards(verdict: &Verdict, words: &Words<'_>) -> Part {
     let mut rows = vec![columns.iter().map(|column| words.sentence(column)).collect::<Vec<String>>()];
     for card in &verdict.cards {
         rows.push(vec![
-            card.index.to_string(),
+            match &card.unnumbered {
+                None => card.index.to_string(),
+                Some(Unnumbered::Called(name)) => safe(name).into_owned(),
+                Some(Unnumbered::Nameless) => words.sentence(&labels::a_card()),
+            },
             safe(card.name.as_deref().unwrap_or_default()).into_owned(),
             words.sentence(&Text::plain(&format!("state.{}", card.state.id()))),
             culprit::lines(&card.holders, words)

@@ -47,6 +47,7 @@ fn text(key: &str) -> Text {
 fn verdict(findings: Vec<Finding>, states: &[CardState]) -> Verdict {
     let card = |(index, state): (u32, &CardState)| CardVerdict {
         index,
+        unnumbered: None,
         uuid: Some(format!("GPU-{index:08}-0000-0000-0000-000000000000")),
         name: Some("NVIDIA A100-SXM4-40GB".to_owned()),
         state: *state,

@@ -60,7 +60,8 @@ impl Reader {
         true
     }
 
-    /// Gives the values above the first whole card to the card before it; alone they are card 0's.
+    /// Gives the values above the first whole card to the card before it; alone they are those of a card of which the text
+    /// does not say the number.
     pub(super) fn values_of_cut_card(&mut self, next: Option<u32>) {
         let Some((text, line)) = self.values_are_next.take() else {
             return;
@@ -69,6 +70,9 @@ impl Reader {
             self.table.remarks.push(Remark::NotUnderstood { line });
             return;
         };
+        if next.is_none() {
+            self.table.unnumbered.push(index);
+        }
         let mut card = CardSample { index, handle: Reading::Known(()), ..CardSample::default() };
         card_row::take_values(&cells(&text), line, &mut card);
         self.table.cards.push(card);

@@ -14,6 +14,8 @@ mod told;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeSet;
+
 use gpuwhy_model::reading::{Access, Failure, Reading};
 use gpuwhy_model::sample::{CardSample, NvmlSample, ReadTime, Sample, Section};
 use gpuwhy_model::scene::Scene;
@@ -64,6 +66,7 @@ fn scene(tables: Vec<Table>, context: &Context<'_>) -> Scene {
     let library_version = tables.iter().rev().find_map(|table| table.library_version.clone());
     let begin = tables.first().and_then(|table| table.time);
     let has_time = begin.is_some();
+    let unnumbered: BTreeSet<u32> = tables.iter().flat_map(|table| table.unnumbered.iter().copied()).collect();
     let samples: Vec<Sample> = tables
         .into_iter()
         .map(|table| {
@@ -81,6 +84,7 @@ fn scene(tables: Vec<Table>, context: &Context<'_>) -> Scene {
         scene.machine.container = Reading::Known(container.to_owned());
     }
     for card in &mut scene.cards {
+        card.is_unnumbered = card.parent.is_none() && unnumbered.contains(&card.index);
         // Nobody could be named: nobody who is listed holds what is used.
         if card.clients == Reading::Denied(Access::VisibleProcesses) {
             card.unexplained = card.memory.as_ref().map(|memory| memory.used);

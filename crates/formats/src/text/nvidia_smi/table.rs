@@ -34,6 +34,8 @@ pub(super) struct Table {
     /// A part below the cards was seen: none of them is cut off.
     pub(super) cards_are_whole: bool,
     pub(super) remarks: Vec<Remark>,
+    /// Cards of which only the address is said: their numbers only tell them apart.
+    pub(super) unnumbered: Vec<u32>,
     /// What is said of cards outside of their rows.
     pub(super) told: Vec<Message>,
 }

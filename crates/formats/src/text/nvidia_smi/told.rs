@@ -63,6 +63,9 @@ impl Table {
             // The lowest number that no row has.
             let lowest = (0..=NvmlSample::PARTS_MAX).find(|number| !taken.contains(number));
             let number = index.or(lowest).unwrap_or_default();
+            if index.is_none() {
+                self.unnumbered.push(number);
+            }
             cards.push(CardSample { index: number, ..CardSample::default() });
             cards.len() - 1
         });

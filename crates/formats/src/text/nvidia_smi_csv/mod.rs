@@ -20,9 +20,10 @@ use gpuwhy_model::sample::{NvmlSample, Sample, Section, TimedValue};
 use gpuwhy_model::scene::Scene;
 use gpuwhy_model::trend::Trend;
 
-use super::nvidia_scene::{container_of, names_cards, scene_of};
+use super::nvidia_scene::{asked_for as cards_asked_for, container_of, names_cards, scene_of};
 use super::{Block, Context, Remark};
 use crate::Format;
+use crate::nvidia_smi_xml::leave_unnumbered;
 use crate::paste::{Line, command_after_prompt};
 use apps::{AppRow, app, newest};
 use cards::card;
@@ -198,8 +199,20 @@ impl<'columns, 'text> Table<'columns, 'text> {
             cards: self.count.and_then(|count| usize::try_from(count).ok()),
             is_of_tool: self.columns.is_of_tool,
         };
+        let has_numbers = self.cards.iter().all(|row| row.index.is_some());
         let looks = looks(std::mem::take(&mut self.cards), arrangement);
         let mut scene = self.scene(&looks);
+        if !has_numbers {
+            match self.command.and_then(cards_asked_for).filter(|asked| asked.len() == scene.cards.len()) {
+                Some(asked) => {
+                    for (card, number) in scene.cards.iter_mut().zip(asked) {
+                        card.index = number;
+                    }
+                }
+                None if self.shows_all_cards(&looks) => {}
+                None => leave_unnumbered(&mut scene),
+            }
+        }
         scene.unplaced_clients = newest(&self.apps);
         scene.machine.container = self.command.and_then(container_of).map(str::to_owned).into();
         scene.machine.hostname = self.hostname;
@@ -207,6 +220,24 @@ impl<'columns, 'text> Table<'columns, 'text> {
             self.remarks.push(Remark::LeftOut { lines: self.left_out });
         }
         (scene, self.remarks)
+    }
+
+    /// Returns whether every look shows all cards of the machine, so that the places of rows are their numbers.
+    fn shows_all_cards(&self, looks: &[Look]) -> bool {
+        let (Some(most), Some(least)) = (
+            looks.iter().map(|look| look.cards.len()).max(),
+            looks.iter().map(|look| look.cards.len()).min(),
+        ) else {
+            return false;
+        };
+        if let Some(count) = self.count {
+            return usize::try_from(count) == Ok(least);
+        }
+        match self.command {
+            Some(command) => most == least && !names_cards(command) && !command.contains(['|', ';']),
+            // Rows of several cards under the tool's own heading; a single one may be any card.
+            None => most == least && most > 1 && self.columns.is_of_tool && self.has_heading,
+        }
     }
 
     fn scene(&self, looks: &[Look]) -> Scene {

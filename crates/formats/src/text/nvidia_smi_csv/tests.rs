@@ -1,6 +1,6 @@
 use gpuwhy_model::reading::{Access, Failure, Reading};
 use gpuwhy_model::sample::{ClockReasons, FabricState};
-use gpuwhy_model::scene::Scene;
+use gpuwhy_model::scene::{Card, Scene};
 use gpuwhy_model::units::{Bytes, Celsius, Megahertz, Percent, Watts};
 
 use super::super::{Block, Context, Remark};
@@ -267,4 +267,19 @@ fn other_texts_are_none_of_these() {
     }
     let sentence = "index, utilization.gpu [%]\n0, 5 %\nwell, that is all\n";
     assert_eq!(block(sentence, None).unwrap().lines, 2);
+}
+
+#[test]
+fn places_of_rows_are_numbers_only_in_a_whole_list() {
+    let called = |text: &str, command: Option<&str>| -> Vec<String> {
+        block(text, command).unwrap().scene.cards.iter().map(Card::called).collect()
+    };
+    let one = "utilization.gpu [%], memory.used [MiB], memory.total [MiB]\n5 %, 51 MiB, 100 MiB\n";
+    let two = format!("{one}7 %, 52 MiB, 100 MiB\n");
+    let query = "nvidia-smi --query-gpu=utilization.gpu,memory.used,memory.total --format=csv";
+    assert_eq!(called(one, None), ["N"], "any card of a machine");
+    assert_eq!(called(one, Some(query)), ["0"]);
+    assert_eq!(called(&two, None), ["0", "1"]);
+    assert_eq!(called(&two, Some(&format!("{query} -i 4,6"))), ["4", "6"]);
+    assert_eq!(called(one, Some(&format!("{query} | tail -n 1"))), ["N"]);
 }

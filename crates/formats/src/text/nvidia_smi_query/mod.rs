@@ -11,11 +11,11 @@ mod tree;
 #[cfg(test)]
 mod tests;
 
-use gpuwhy_model::reading::Failure;
+use gpuwhy_model::reading::{Failure, Reading};
 use gpuwhy_model::sample::{CardSample, NvmlSample};
 use gpuwhy_model::scene::Scene;
 
-use super::nvidia_scene::{container_of, names_cards};
+use super::nvidia_scene::{asked_for, container_of, names_cards};
 use super::{Block, Context, Remark};
 use crate::Format;
 use crate::nvidia_smi_xml::{Call, Element, card_with_instances, scene_of_calls, small, time, version};
@@ -80,6 +80,8 @@ fn call(lines: &[Line<'_>], context: &Context<'_>, is_first: bool) -> Option<(Ca
     let are_some = attached.known().is_some_and(|attached| listed < *attached);
     let names_cards = context.command.is_some_and(names_cards);
     let is_cut = output.is_last && are_some && !names_cards;
+    let is_asked = context.command.and_then(asked_for).is_some_and(|asked| asked.len() == gpus.len());
+    let is_whole = output.begin == Begin::Heading && attached == Reading::Known(listed);
     let mut cards = cards(&gpus, &output, are_some && !is_cut, context.command);
     cards.truncate(NvmlSample::PARTS_MAX as usize);
     let nvml = NvmlSample {
@@ -92,7 +94,8 @@ fn call(lines: &[Line<'_>], context: &Context<'_>, is_first: bool) -> Option<(Ca
     let taken = time(&output.root);
     let (length, has_open_list) = (output.lines, output.has_open_list);
     let remarks = remarks(output, is_cut, listed, lines);
-    Some((Call { remarks, taken, nvml }, length, has_open_list))
+    let is_numbered = is_asked || is_whole;
+    Some((Call { remarks, taken, nvml, is_numbered }, length, has_open_list))
 }
 
 fn remarks(output: Output, is_cut: bool, cards: u32, lines: &[Line<'_>]) -> Vec<Remark> {
@@ -141,16 +144,4 @@ fn indices(gpus: &[&Element], output: &Output, are_some: bool, command: Option<&
     let rise = numbers.windows(2).all(|pair| pair[0] < pair[1]);
     let known: Option<Vec<u32>> = numbers.into_iter().collect();
     known.filter(|_| rise).unwrap_or(places)
-}
-
-/// Returns the numbers of cards that a command asks for.
-fn asked_for(command: &str) -> Option<Vec<u32>> {
-    let mut words = command.split_whitespace();
-    let list = words.find_map(|word| match word.split_once('=') {
-        Some(("-i" | "--id", list)) => Some(Some(list)),
-        _ if word == "-i" || word == "--id" => Some(None),
-        _ => None,
-    })?;
-    let list = list.or_else(|| words.next())?;
-    list.split(',').map(|number| number.trim().parse().ok().filter(|number| *number < 4096)).collect()
 }

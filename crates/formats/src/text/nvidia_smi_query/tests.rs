@@ -1,6 +1,6 @@
 use gpuwhy_model::reading::{Access, Failure, Reading};
 use gpuwhy_model::sample::{CardKind, ClientKind, ClockReasons, Fabric, FabricState};
-use gpuwhy_model::scene::Scene;
+use gpuwhy_model::scene::{Card, Scene};
 use gpuwhy_model::units::{Bytes, BytesPerSecond, Celsius, Megahertz, Percent, Watts};
 
 use super::super::{Block, Context, Remark};
@@ -593,4 +593,27 @@ fn other_texts_are_none_of_these() {
     ] {
         assert!(block(text, None).is_none(), "{text}");
     }
+}
+
+#[test]
+fn numbers_are_only_those_that_the_text_gives() {
+    let called = |text: &str, command| -> Vec<String> {
+        block(text, command).unwrap().scene.cards.iter().map(Card::called).collect()
+    };
+    let rows = "    Remapped Rows
+        Correctable Error                 : 0
+        Uncorrectable Error               : 1
+        Pending                           : Yes
+        Remapping Failure Occurred        : No
+";
+    let of_card = format!("GPU 00000000:A1:00.0\n{rows}");
+    assert_eq!(called(&of_card, None), ["0000:a1:00.0"]);
+    assert_eq!(called(rows, None), ["N"]);
+    let with_head = |attached| {
+        format!("==============NVSMI LOG==============\n\nAttached GPUs                             : {attached}\n{of_card}")
+    };
+    assert_eq!(called(&with_head(8), None), ["0000:a1:00.0"], "one of eight");
+    assert_eq!(called(&with_head(1), None), ["0"]);
+    assert_eq!(called(&with_head(8), Some("nvidia-smi -q -d ROW_REMAPPER -i 5")), ["5"]);
+    assert_eq!(called(WHOLE.trim_start(), None), ["0", "1"]);
 }

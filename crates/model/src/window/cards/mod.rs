@@ -112,6 +112,7 @@ fn over_window(looks: &[Look<'_>], span: Span, library: Option<&Absence>) -> Opt
     Some(Card {
         index: last.index,
         is_unnumbered: false,
+        is_unlisted: false,
         kind: last.kind,
         parent: last.parent,
         // A card that the newest sample could not ask at all does not answer now, whatever it said before.

@@ -93,7 +93,7 @@ impl Gathering {
 }
 
 fn joined(mut earlier: Scene, mut later: Scene, disagreements: &mut Vec<Disagreement>) -> Scene {
-    one_number_for_each_card(&earlier, &mut later);
+    one_number_for_each_card(&mut earlier, &mut later);
     one_id_for_each_job(&mut earlier, &mut later);
     let window = joined_window(&earlier.window, &later.window);
     earlier.window = window.clone();
@@ -116,6 +116,7 @@ fn joined_window(earlier: &Window, later: &Window) -> Window {
 /// Puts entities in order, and makes anew what follows from others.
 fn settle(scene: &mut Scene) {
     place::clients(scene);
+    identity::number_the_only_card(scene);
     scene.cards.sort_by_key(|card| (card.parent.unwrap_or(card.index), card.parent, card.index));
     scene.processes.sort_by_key(|one| one.key.pid);
     if let Reading::Known(events) = &mut scene.events {

@@ -35,6 +35,7 @@ fn named_cards(unplaced: &[UnplacedClient]) -> Vec<Card> {
         if has_name && !cards.iter().any(|card| is_card_of(unplaced, card)) {
             cards.push(Card {
                 index: u32::try_from(cards.len()).unwrap_or(u32::MAX),
+                is_unnumbered: true,
                 handle: Reading::Known(()),
                 uuid: unplaced.card_uuid.clone().into(),
                 pci_address: unplaced.card_address.clone().into(),

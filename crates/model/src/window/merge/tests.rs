@@ -261,3 +261,50 @@ fn memory_is_not_missed_behind_a_list_that_is_cut_off() {
     let whole = Reading::Known(Bytes(200 << 20));
     assert_eq!(of(vec![listed(cut.into_reading()), listed(whole.clone())]), whole);
 }
+
+fn unnumbered(address: Option<&str>) -> Card {
+    card(0, |card| {
+        card.is_unnumbered = true;
+        card.pci_address = address.map(str::to_owned).into();
+    })
+}
+
+fn called(scene: &Scene) -> Vec<String> {
+    scene.cards.iter().map(Card::called).collect()
+}
+
+#[test]
+fn a_number_that_no_text_gives_stands_for_no_other_card() {
+    let excerpt = scene(vec![unnumbered(Some("0000:a1:00.0"))]);
+    let list = || {
+        let addresses = ["0000:3b:00.0", "0000:a1:00.0"];
+        scene(addresses.iter().zip(0..).map(|(address, index)| {
+            card(index, |card| card.pci_address = Reading::Known((*address).to_owned()))
+        }).collect())
+    };
+    for parts in [[excerpt.clone(), list()], [list(), excerpt.clone()]] {
+        let mut scene = merge(parts).scene;
+        scene.cards.sort_by_key(|card| card.index);
+        assert_eq!(called(&scene), ["0", "1"], "the list gives its number");
+    }
+    let other = scene(vec![card(0, |card| card.pci_address = Reading::Known("0000:3b:00.0".to_owned()))]);
+    for parts in [[excerpt.clone(), other.clone()], [other, excerpt]] {
+        assert_eq!(called(&merge(parts).scene), ["0", "0000:a1:00.0"]);
+    }
+}
+
+#[test]
+fn a_card_without_any_name_has_a_number_only_on_a_machine_with_one_card() {
+    let excerpt = || scene(vec![unnumbered(None)]);
+    let listed = |count: u32| {
+        let mut scene = scene((0..count).map(|index| card(index, |_| {})).collect());
+        scene.machine.driver.card_count = Reading::Known(count);
+        scene
+    };
+    assert_eq!(called(&merge([excerpt()]).scene), ["N"]);
+    assert_eq!(called(&merge([excerpt(), excerpt()]).scene), ["N"], "parts of one question");
+    for parts in [[excerpt(), listed(1)], [listed(1), excerpt()]] {
+        assert_eq!(called(&merge(parts).scene), ["0"]);
+    }
+    assert_eq!(called(&merge([listed(2), excerpt()]).scene), ["0", "1", "N"]);
+}

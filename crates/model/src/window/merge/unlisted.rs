@@ -45,6 +45,7 @@ pub(super) fn cards(scene: &mut Scene) {
         .map(|((slot, card), index)| Card {
             index,
             is_unnumbered: true,
+            is_unlisted: true,
             handle: if card.answers() { Reading::Known(()) } else { Reading::default() },
             uuid: uuids.get(&slot).cloned().into(),
             pci_address: Reading::Known(card.address),

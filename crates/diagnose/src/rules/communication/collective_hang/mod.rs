@@ -228,7 +228,7 @@ fn weigh_traffic(standstill: &Standstill<'_>, limits: &Limits, draft: &mut Draft
 fn weigh_absent(standstill: &Standstill<'_>, draft: &mut Draft) {
     for member in &standstill.absent {
         let words =
-            text::absent(member.card.index, culprit::called(&member.holder), member.holder.client.pid.0);
+            text::absent(member.card.shown(), culprit::called(&member.holder), member.holder.client.pid.0);
         let evidence = flag(Signal::Peers, Reader::Nvml, words);
         draft.agree(1.0 / standstill.absent.len() as f64, evidence);
     }

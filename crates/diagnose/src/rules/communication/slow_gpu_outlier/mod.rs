@@ -112,7 +112,7 @@ fn judge(
     let mut cards: Vec<u32> = members.iter().map(|member| member.card.index).collect();
     cards.sort_unstable();
     let (group, run) = culprit::run_of(scene, &slow.holder);
-    let summary = text::summary(slow.card.index, others.len());
+    let summary = text::summary(slow.card.shown(), others.len());
     let mut draft = Draft::new(&RULE, run, group, cards, summary);
     if let Some(trend) = others[0].card.busy.known() {
         draft.agree(1.0, busy(scene, trend, None));
@@ -138,7 +138,7 @@ fn judge(
         handicaps[suspect].iter().all(|handicap| matches!(handicap, Handicap::Power { .. }));
     draft.silent(if is_by_power_alone { 3.0 } else { 1.0 });
     let names: Vec<&str> = handicaps[suspect].iter().map(Handicap::id).collect();
-    draft.finding.detail.insert("member".to_owned(), slow.card.index.to_string());
+    draft.finding.detail.insert("member".to_owned(), slow.card.called());
     draft.finding.detail.insert("differs_in".to_owned(), names.join(","));
     let slower_by = handicaps[suspect].iter().map(Handicap::slower_by).fold(0.0, f64::max);
     let lost: f64 = others.iter().map(|member| lost_share(&member.effort, limits).max(slower_by)).sum();
@@ -186,7 +186,7 @@ fn judge_elsewhere(scene: &Scene, exchanging: &Exchanging<'_>, limits: &Limits, 
 }
 
 fn evidence(scene: &Scene, card: &Card, handicap: &Handicap) -> Evidence {
-    let index = card.index;
+    let index = card.shown();
     let nvml =
         |signal, value: f64, unit, words| once(signal, value, unit, reader(scene, Reader::Nvml), words);
     let counted = |share: gpuwhy_model::units::Share, words| {
@@ -232,10 +232,10 @@ fn whole(number: f64) -> u64 {
 fn advise(card: &Card, handicaps: &[Handicap], draft: &mut Draft) {
     let is_of_the_card = handicaps.iter().any(|handicap| !matches!(handicap, Handicap::Power { .. }));
     if is_of_the_card {
-        draft.advise(Action::MoveWork, Vec::new(), text::fix_without(card.index));
-        draft.advise(Action::ServiceHardware, Vec::new(), text::fix_card(card.index));
+        draft.advise(Action::MoveWork, Vec::new(), text::fix_without(card.shown()));
+        draft.advise(Action::ServiceHardware, Vec::new(), text::fix_card(card.shown()));
     } else {
         draft.advise(Action::ImproveProgram, Vec::new(), text::fix_balance());
-        draft.advise(Action::LookAgain, Vec::new(), text::fix_compare(card.index));
+        draft.advise(Action::LookAgain, Vec::new(), text::fix_compare(card.shown()));
     }
 }

@@ -170,9 +170,10 @@ fn judge_crowded(scene: &Scene, job: &Job<'_>, limits: &Limits, findings: &mut F
     let most = crowded.iter().map(|(_, members)| members.len()).max().unwrap_or(0);
     let cards: Vec<u32> = crowded.iter().map(|(index, _)| *index).collect();
     let (group, run) = culprit::run_of(scene, &members[0]);
-    let mut draft = Draft::new(&RULE, run, group, cards.clone(), text::summary_crowded(*index, most));
+    let shown = members[0].card.shown();
+    let mut draft = Draft::new(&RULE, run, group, cards.clone(), text::summary_crowded(shown.clone(), most));
     let reader = reader(scene, Reader::Nvml);
-    let words = text::share_a_card(*index, most);
+    let words = text::share_a_card(shown, most);
     draft.agree(3.0, once(Signal::ProcessCount, most, Unit::Count, reader, words));
     if let Some(trend) = scene.card(*index).and_then(|card| card.busy.known()) {
         draft.agree(1.0, busy(scene, trend, None));

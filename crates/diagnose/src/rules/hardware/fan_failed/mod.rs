@@ -123,7 +123,7 @@ fn judge(scene: &Scene, card: &Card, failing: Failing, limits: &Limits) -> Draft
         draft.agree(0.5, once(Signal::Peers, true, Unit::Flag, reader, text::others_turn()));
     }
     let target = report::target(&draft);
-    draft.advise(Action::FixCooling, target.clone(), text::fix(card.index));
+    draft.advise(Action::FixCooling, target.clone(), text::fix(card.shown()));
     draft.advise(Action::MoveWork, target, text::fix_less_work());
     draft
 }

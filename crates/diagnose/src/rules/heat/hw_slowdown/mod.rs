@@ -128,7 +128,7 @@ fn judge(scene: &Scene, card: &Card, brake: Brake, is_chassis: bool, limits: &Li
     if is_chassis {
         draft.advise(Action::ServiceHardware, Vec::new(), text::fix_chassis());
     } else {
-        draft.advise(Action::ServiceHardware, vec![target], text::fix_card(card.index));
+        draft.advise(Action::ServiceHardware, vec![target], text::fix_card(card.shown()));
     }
     let (culprits, pids) = culprit::at_work_on(scene, card, limits);
     draft.culprits(culprits, pids)

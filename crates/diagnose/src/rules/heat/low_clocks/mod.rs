@@ -201,9 +201,9 @@ fn weigh_reason(scene: &Scene, card: &Card, low: Low, limits: &Limits, draft: &m
 fn advise(card: &Card, low: Low, draft: &mut Draft) {
     let target = vec![Target { kind: SubjectKind::Card, id: draft.finding.subject.id.clone() }];
     match low {
-        Low::Set => draft.advise(Action::ResetClocks, target, text::fix_set(card.index)),
+        Low::Set => draft.advise(Action::ResetClocks, target, text::fix_set(card.shown())),
         Low::RestingState(_) | Low::NoReason | Low::BelowPeers { .. } => {
-            draft.advise(Action::ResetClocks, target.clone(), text::fix_reset_clocks(card.index));
+            draft.advise(Action::ResetClocks, target.clone(), text::fix_reset_clocks(card.shown()));
             draft.advise(Action::ServiceHardware, target, text::fix_power_cycle());
         }
     }

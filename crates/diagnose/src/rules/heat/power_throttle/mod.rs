@@ -270,10 +270,10 @@ fn advise(card: &Card, wrong: Wrong, draft: &mut Draft) {
     let target = vec![Target { kind: SubjectKind::Card, id: draft.finding.subject.id.clone() }];
     match wrong {
         Wrong::Lowered { default, .. } => {
-            draft.advise(Action::SetPowerLimit, target, text::fix_lowered(default, card.index));
+            draft.advise(Action::SetPowerLimit, target, text::fix_lowered(default, card.shown()));
         }
-        Wrong::Capped { .. } => draft.advise(Action::ServiceHardware, target, text::fix_capped(card.index)),
-        Wrong::Reading => draft.advise(Action::ServiceHardware, target, text::fix_reading(card.index)),
-        Wrong::SlowerThanPeers { .. } => draft.advise(Action::Watch, target, text::fix_slower(card.index)),
+        Wrong::Capped { .. } => draft.advise(Action::ServiceHardware, target, text::fix_capped(card.shown())),
+        Wrong::Reading => draft.advise(Action::ServiceHardware, target, text::fix_reading(card.shown())),
+        Wrong::SlowerThanPeers { .. } => draft.advise(Action::Watch, target, text::fix_slower(card.shown())),
     }
 }

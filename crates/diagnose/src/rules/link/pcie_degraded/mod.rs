@@ -168,7 +168,7 @@ fn advise(card: &Card, first: Trouble, troubles: &[Trouble], draft: &mut Draft) 
         draft.advise(Action::MoveWork, Vec::new(), text::fix_board());
         return;
     }
-    draft.advise(Action::LookAgain, target.clone(), text::fix_look(address, card.index));
+    draft.advise(Action::LookAgain, target.clone(), text::fix_look(address, card.shown()));
     let is_about_errors = troubles.iter().any(|trouble| trouble.is_error());
     let words = if is_about_errors { text::fix_errors() } else { text::fix_seat() };
     draft.advise(Action::ServiceHardware, target, words);

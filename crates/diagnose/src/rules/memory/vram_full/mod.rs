@@ -91,7 +91,7 @@ fn judge(scene: &Scene, card: &Card, limits: &Limits, findings: &mut Findings) {
         draft.silent(3.0);
         draft.only_possible();
         findings
-            .note(text::note_full(card.index, large.iter().map(culprit::called).collect::<Vec<String>>()));
+            .note(text::note_full(card.shown(), large.iter().map(culprit::called).collect::<Vec<String>>()));
     } else {
         let names: Vec<String> = waiting.iter().map(culprit::called).collect();
         let words = text::waits(names);

@@ -57,8 +57,8 @@ fn judge(scene: &Scene, card: &Card, bytes: Bytes, limits: &Limits) -> Draft {
     draft.finding.impact = Impact { gpu_seconds: lost_s, bytes_held: bytes.0, blocked: 0 };
     let subject = card_subject(card);
     let target = Target { kind: subject.kind, id: subject.id };
-    draft.advise(Action::LookAgain, Vec::new(), text::fix_look_for_owner(card.index));
-    draft.advise(Action::ResetCard, vec![target], text::fix_reset(card.index));
+    draft.advise(Action::LookAgain, Vec::new(), text::fix_look_for_owner(card.shown()));
+    draft.advise(Action::ResetCard, vec![target], text::fix_reset(card.shown()));
     draft
 }
 

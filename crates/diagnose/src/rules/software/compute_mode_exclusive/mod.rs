@@ -68,7 +68,7 @@ fn judge_prohibited(scene: &Scene, card: &Card, findings: &mut Findings) {
     let mut draft = begun(scene, card, "prohibited", text::summary_prohibited());
     let strangers = holders(scene, card);
     if strangers.is_empty() {
-        draft.agree(1.0, flag(Signal::VramByProcess, reader(scene, Reader::Nvml), text::nobody(card.index)));
+        draft.agree(1.0, flag(Signal::VramByProcess, reader(scene, Reader::Nvml), text::nobody(card.shown())));
     } else {
         draft.silent(1.0);
     }
@@ -174,7 +174,7 @@ fn begun(scene: &Scene, card: &Card, kind: &str, summary: Text) -> Draft {
     let mut draft = Draft::about_card(&RULE, card, summary).severity(Severity::Warn);
     draft.finding.detail.insert("kind".to_owned(), kind.to_owned());
     let mode = card.compute_mode.known().cloned().unwrap_or_default();
-    let words = text::mode(card.index, mode.as_str());
+    let words = text::mode(card.shown(), mode.as_str());
     draft.agree(2.5, once(Signal::ComputeMode, mode, Unit::Text, reader(scene, Reader::Nvml), words));
     draft
 }
@@ -182,5 +182,5 @@ fn begun(scene: &Scene, card: &Card, kind: &str, summary: Text) -> Draft {
 fn advise(card: &Card, draft: &mut Draft) {
     let subject = card_subject(card);
     let target = Target { kind: subject.kind, id: subject.id };
-    draft.advise(Action::SetComputeMode, vec![target], text::fix_default(card.index));
+    draft.advise(Action::SetComputeMode, vec![target], text::fix_default(card.shown()));
 }

@@ -50,7 +50,7 @@ pub(super) fn judge(scene: &Scene, card: &Card, inside: &[Holder<'_>], limits: &
         Some(first) => {
             draft.advise(Action::AskOwner, vec![culprit::target(first.client.pid)], text::fix_ask());
         }
-        None => draft.advise(Action::LookAgain, Vec::new(), text::fix_find(card.index)),
+        None => draft.advise(Action::LookAgain, Vec::new(), text::fix_find(card.shown())),
     }
     advise(card, &mut draft);
     Some(draft.culprits(culprit::culprits(scene, inside), culprit::pids(inside)))

@@ -52,15 +52,15 @@ fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
 /// The mode was changed, and the card is still in the old one.
 fn waits_for_a_reset(scene: &Scene, card: &Card, will_be_on: bool) -> Draft {
     let summary = if will_be_on { text::summary_pending_on() } else { text::summary_pending_off() };
-    let words = if will_be_on { text::pending_on(card.index) } else { text::pending_off(card.index) };
+    let words = if will_be_on { text::pending_on(card.shown()) } else { text::pending_off(card.shown()) };
     let mut draft = begun(scene, card, "pending", summary);
     draft.agree(3.0, once(Signal::MigMode, will_be_on, Unit::Flag, reader(scene, Reader::Nvml), words));
     let target = card_target(card);
     if holders(scene, card).is_empty() {
-        draft.advise(Action::ResetCard, vec![target], text::fix_reset(card.index));
+        draft.advise(Action::ResetCard, vec![target], text::fix_reset(card.shown()));
     } else {
-        draft.advise(Action::Watch, vec![target.clone()], text::fix_wait(card.index));
-        draft.advise(Action::ResetCard, vec![target], text::fix_reset(card.index));
+        draft.advise(Action::Watch, vec![target.clone()], text::fix_wait(card.shown()));
+        draft.advise(Action::ResetCard, vec![target], text::fix_reset(card.shown()));
     }
     draft
 }
@@ -68,9 +68,9 @@ fn waits_for_a_reset(scene: &Scene, card: &Card, will_be_on: bool) -> Draft {
 /// The mode is on and no instance is there: CUDA finds nothing to run on.
 fn is_empty(scene: &Scene, card: &Card, limits: &Limits) -> Draft {
     let mut draft = begun(scene, card, "no-instances", text::summary_empty());
-    let words = text::is_on(card.index);
+    let words = text::is_on(card.shown());
     draft.agree(2.0, once(Signal::MigMode, true, Unit::Flag, reader(scene, Reader::Nvml), words));
-    let words = text::no_instance(card.index);
+    let words = text::no_instance(card.shown());
     draft.agree(2.0, once(Signal::MigMode, 0_u64, Unit::Count, reader(scene, Reader::Nvml), words));
     if scene.machine.container.is_known() {
         // Instances that were not passed in cannot be listed here.
@@ -84,8 +84,8 @@ fn is_empty(scene: &Scene, card: &Card, limits: &Limits) -> Draft {
     }
     draft.finding.impact = Impact { gpu_seconds: scene.window.span_s, ..Impact::default() };
     let target = card_target(card);
-    draft.advise(Action::ConfigureMig, vec![target.clone()], text::fix_create(card.index));
-    draft.advise(Action::ConfigureMig, vec![target], text::fix_turn_off(card.index));
+    draft.advise(Action::ConfigureMig, vec![target.clone()], text::fix_create(card.shown()));
+    draft.advise(Action::ConfigureMig, vec![target], text::fix_turn_off(card.shown()));
     draft
 }
 

@@ -75,7 +75,7 @@ fn judge(scene: &Scene, took: Seconds, unkept: &[&Card], limits: &Limits) -> Dra
     let words = text::start_took(took);
     let evidence = once(Signal::DriverInit, took.0, Unit::Seconds, Reader::Nvml, words);
     draft.agree(3.0, with_normal(evidence, normal(Comparison::AtMost, limits.init_slow_s)));
-    let cards: Vec<String> = unkept.iter().map(|card| card.index.to_string()).collect();
+    let cards: Vec<String> = unkept.iter().map(|card| card.called()).collect();
     draft.agree(2.0, flag(Signal::Persistence, Reader::Nvml, text::is_off(cards)));
     draft.agree(1.0, flag(Signal::VramByProcess, Reader::Nvml, text::nobody_keeps_them()));
     weigh_service(scene, &mut draft);

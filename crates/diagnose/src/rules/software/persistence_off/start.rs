@@ -3,7 +3,7 @@
 use gpuwhy_model::action::Action;
 use gpuwhy_model::limits::Limits;
 use gpuwhy_model::reading::Reading;
-use gpuwhy_model::scene::Scene;
+use gpuwhy_model::scene::{Card, Scene};
 use gpuwhy_model::signal::{Reader, Signal};
 use gpuwhy_model::verdict::Severity;
 
@@ -27,7 +27,7 @@ pub(super) fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
     agree(&mut draft, 2.0, 1.0, &lines);
     let off: Vec<String> = whole_cards(scene)
         .filter(|card| card.persistence == Reading::Known(false))
-        .map(|card| card.index.to_string())
+        .map(Card::called)
         .collect();
     if off.is_empty() {
         draft.silent(2.0);

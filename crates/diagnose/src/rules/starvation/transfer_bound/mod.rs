@@ -100,6 +100,6 @@ fn judge(scene: &Scene, work: &PartlyBusyCard<'_>, copies: Copies, limits: &Limi
     }
     draft.advise(Action::ImproveProgram, Vec::new(), text::fix_pinned());
     draft.advise(Action::ImproveProgram, Vec::new(), text::fix_less());
-    draft.advise(Action::ImproveProgram, Vec::new(), text::fix_link(work.card.index));
+    draft.advise(Action::ImproveProgram, Vec::new(), text::fix_link(work.card.shown()));
     work.finish(scene, draft)
 }
