@@ -65,8 +65,10 @@ pub(crate) fn about_program(rule: &'static Rule, summary: Text) -> Draft {
 
 /// Quotes a line.
 pub(crate) fn says(line: &LogLine) -> Evidence {
-    let mut quoted: String = line.text.chars().take(QUOTED_MAX).collect();
-    if quoted.len() < line.text.len() {
+    // Lines that were joined leave more than one space.
+    let text = line.text.split_whitespace().collect::<Vec<&str>>().join(" ");
+    let mut quoted: String = text.chars().take(QUOTED_MAX).collect();
+    if quoted.len() < text.len() {
         quoted.push('…');
     }
     let words = match line.rank {
