@@ -3,7 +3,7 @@
 use std::error::Error;
 
 use gpuwhy_model::text::Text;
-use gpuwhy_render::{Words, message, safe};
+use gpuwhy_render::{Words, broken_lines, message, safe};
 
 /// Exit code of a look that could not be made.
 pub(crate) const COULD_NOT_LOOK: u8 = 2;
@@ -49,22 +49,27 @@ impl Failure {
         self
     }
 
-    /// Returns the failure in words, each line ended by a line feed.
-    pub(crate) fn worded(&self, words: &Words<'_>) -> String {
+    /// Returns the failure in words, each line ended by a line feed; lines are broken where a width is given.
+    pub(crate) fn worded(&self, words: &Words<'_>, width: Option<usize>) -> String {
         let what = self.what.clone();
         let first = match &self.why {
             None => message::error(what),
             Some(Why::Said(why)) => message::error_because(what, one_line(why)),
             Some(Why::Text(why)) => message::error_because(what, why.clone()),
         };
-        let mut lines = words.sentence(&first);
-        lines.push('\n');
-        for hint in &self.hints {
-            lines.push_str(&words.sentence(&message::hint(hint.clone())));
-            lines.push('\n');
-        }
-        lines
+        let hints = self.hints.iter().map(|hint| message::hint(hint.clone()));
+        std::iter::once(first).chain(hints).map(|line| laid_out(&words.sentence(&line), width)).collect()
     }
+}
+
+/// Returns a line of talk as lines of a terminal; behind the first they are indented.
+pub(crate) fn laid_out(line: &str, width: Option<usize>) -> String {
+    const INDENT: &str = "  ";
+    let lines = match width {
+        Some(width) => broken_lines(line, width.saturating_sub(INDENT.len())),
+        None => vec![line.to_owned()],
+    };
+    lines.join(&format!("\n{INDENT}")) + "\n"
 }
 
 /// Returns an error and all errors below it in one line.
@@ -83,4 +88,16 @@ pub(crate) fn chain(error: &dyn Error) -> String {
 fn one_line(text: &str) -> String {
     let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     safe(&lines.join(" ")).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::laid_out;
+
+    #[test]
+    fn talk_is_broken_for_a_terminal_alone() {
+        let hint = "hint: notes in your own words cannot be read";
+        assert_eq!(laid_out(hint, None), format!("{hint}\n"));
+        assert_eq!(laid_out(hint, Some(24)), "hint: notes in your\n  own words cannot be\n  read\n");
+    }
 }

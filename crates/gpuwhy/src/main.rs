@@ -47,7 +47,7 @@ fn main() -> ExitCode {
     match outcome {
         Ok(code) => ExitCode::from(code),
         Err(failure) => {
-            output::talk(&failure.worded(&speech.words()));
+            output::talk(&failure.worded(&speech.words(), output::talk_width()));
             ExitCode::from(COULD_NOT_LOOK)
         }
     }
@@ -58,7 +58,7 @@ fn not_parsed(error: &clap::Error, speech: &Speech) -> u8 {
     match error.print() {
         // Help and version are data.
         Err(unwritten) if !error.use_stderr() && unwritten.kind() != ErrorKind::BrokenPipe => {
-            output::talk(&output::cannot_write(&unwritten).worded(&speech.words()));
+            output::talk(&output::cannot_write(&unwritten).worded(&speech.words(), output::talk_width()));
             COULD_NOT_LOOK
         }
         // There is nobody to tell if the error itself cannot be written.

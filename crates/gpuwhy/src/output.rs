@@ -2,12 +2,13 @@
 
 use std::ffi::OsStr;
 use std::io::{self, IsTerminal as _, Write as _};
+use std::os::fd::AsFd;
 
 use gpuwhy_model::text::Text;
 use gpuwhy_render::{Layout, Words, message};
 use rustix::fs::{FileType, OFlags};
 
-use crate::failure::Failure;
+use crate::failure::{Failure, laid_out};
 
 /// Columns where nothing says how wide the output is.
 const WIDTH: usize = 80;
@@ -50,7 +51,12 @@ pub(crate) fn talk(text: &str) {
 
 /// Writes a remark as a line of its own to standard error.
 pub(crate) fn note(what: Text, words: &Words<'_>) {
-    talk(&format!("{}\n", words.sentence(&message::note(what))));
+    talk(&laid_out(&words.sentence(&message::note(what)), talk_width()));
+}
+
+/// Returns how wide standard error is; none where it is no terminal: what reads it wants whole lines.
+pub(crate) fn talk_width() -> Option<usize> {
+    width_of(io::stderr())
 }
 
 /// Returns whether standard output is a terminal.
@@ -71,7 +77,11 @@ pub(crate) fn is_dumb_terminal() -> bool {
 }
 
 fn terminal_width() -> Option<usize> {
-    let size = rustix::termios::tcgetwinsize(io::stdout()).ok()?;
+    width_of(io::stdout())
+}
+
+fn width_of(terminal: impl AsFd) -> Option<usize> {
+    let size = rustix::termios::tcgetwinsize(terminal).ok()?;
     (size.ws_col > 0).then_some(usize::from(size.ws_col))
 }
 

@@ -11,12 +11,14 @@ mod inputs;
 mod json;
 mod paint;
 mod safe;
+mod source_name;
 mod table;
 mod terminal;
 mod ticket;
 mod values;
 mod words;
 
+pub use flow::lines as broken_lines;
 pub use inputs::input_lines;
 pub use json::{json_text, report};
 pub use safe::safe;

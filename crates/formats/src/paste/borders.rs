@@ -8,6 +8,9 @@ use crate::kernel_log::pci_address;
 /// What a bar is taken for.
 const BARS: &[&str] = &["I", "l", "!", "||", "¦", "│"];
 
+/// How compute modes are printed.
+const MODES: &[&str] = &["Default", "E. Process", "Prohibited", "E. Thread"];
+
 /// So many bars stand in a whole row.
 const BARS_IN_A_ROW: usize = 4;
 
@@ -27,8 +30,10 @@ pub(super) fn mend(lines: &mut [Line<'_>]) {
     }
 }
 
+/// Returns whether a row is drawn as it should be; where only its last bar is missing, it is cut there.
 fn has_bars(text: &str) -> bool {
-    text.matches('|').count() == BARS_IN_A_ROW
+    let bars = text.matches('|').count();
+    bars == BARS_IN_A_ROW || bars + 1 == BARS_IN_A_ROW && text.trim_start().starts_with('|')
 }
 
 /// Returns the words of a row without its bars.
@@ -76,7 +81,7 @@ fn values_row(text: &str) -> Option<String> {
         && used.strip_suffix("MiB").is_some_and(is_number)
         && total.strip_suffix("MiB").is_some_and(is_number)
         && is(busy, "%")
-        && mode.len() <= 2;
+        && (mode.is_empty() || MODES.contains(&mode.join(" ").as_str()));
     let row = || {
         format!(
             "| {fan} {heat} {state} {power} / {limit} | {used} / {total} | {busy} {} |",
@@ -120,6 +125,7 @@ mod tests {
         for text in [
             "| 0  NVIDIA A100  On  | 00000000:07:00.0 Off |   0 |\n| N/A 88C P0 122W / 400W |  1MiB / 8MiB | 97% Default |",
             "0 NVIDIA A100 On 00000000:07:00.0 Off 0\nN/A 88C P0 122W / 400W 71230MiB / 81920MiB",
+            "| 0  NVIDIA A100  On  | 00000000:07:00.0 Off |   0 |\n| N/A 88C P0 122W / 400W |  1MiB / 8MiB | 97% Def",
             "0 NVIDIA A100 On\nN/A 88C P0 122W / 400W 71230MiB / 81920MiB 97% Default",
             "0 NVIDIA A100 On 00000000:07:00.0 Off 0\nN/A 8BC P0 122W / 400W 71230MiB / 81920MiB 97% Default",
         ] {
