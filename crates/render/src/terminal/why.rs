@@ -8,17 +8,28 @@ use gpuwhy_model::verdict::{Finding, RuledOut, Verdict};
 
 use super::page::{Page, spaced};
 use super::who;
+use crate::source_name::source_name;
 use crate::texts::answer;
 use crate::values::NO_BREAK;
-use crate::words::{Words, cause_text, reader_text, signal_text};
+use crate::words::{Words, cause_text, signal_text};
 
 /// Columns before a line of the block.
 const INDENT: usize = 2;
 /// Columns before the line that says who measured.
 const SOURCE_INDENT: usize = 6;
 
-/// Writes the why block of a finding.
+/// Writes the why block of a finding; nothing where there is nothing to add to its head.
 pub(super) fn write(page: &mut Page, verdict: &Verdict, finding: &Finding, words: &Words<'_>) {
+    let excluded: Vec<&RuledOut> =
+        verdict.ruled_out.iter().filter(|out| is_ruled_out_for(verdict, finding, out)).collect();
+    let says_nothing = finding.evidence.is_empty()
+        && finding.against.is_empty()
+        && finding.fixes.len() < 2
+        && excluded.is_empty()
+        && explaining(verdict, finding).is_none();
+    if finding.cause == Cause::Undetermined && says_nothing {
+        return;
+    }
     page.gap();
     let title = words.sentence(&answer::why(who::subject(verdict, finding)));
     let title = page.paint.strong(&title);
@@ -27,8 +38,8 @@ pub(super) fn write(page: &mut Page, verdict: &Verdict, finding: &Finding, words
         let label = who::subject(verdict, explaining);
         page.paragraph(INDENT, &words.flowing(&answer::explained_by(explaining.cause.id(), label)));
     }
-    write_evidence(page, "", &finding.evidence, words);
-    write_evidence(page, &spaced(&words.sentence(&answer::but())), &finding.against, words);
+    write_evidence(page, "", verdict, &finding.evidence, words);
+    write_evidence(page, &spaced(&words.sentence(&answer::but())), verdict, &finding.against, words);
     let label = spaced(&words.sentence(&answer::further()));
     for fix in finding.fixes.iter().skip(1) {
         let step = match &fix.command {
@@ -37,8 +48,6 @@ pub(super) fn write(page: &mut Page, verdict: &Verdict, finding: &Finding, words
         };
         page.labelled(INDENT, &label, &words.flowing(&step));
     }
-    let excluded: Vec<&RuledOut> =
-        verdict.ruled_out.iter().filter(|out| is_ruled_out_for(verdict, finding, out)).collect();
     if !excluded.is_empty() {
         let label = spaced(&words.sentence(&answer::not()));
         page.labelled(INDENT, &label, &excluded_list(&excluded, words));
@@ -56,27 +65,33 @@ pub(crate) fn explaining<'verdict>(
 }
 
 /// Writes evidence; who measured stands once below all that it measured in a row.
-fn write_evidence(page: &mut Page, label: &str, evidence: &[Evidence], words: &Words<'_>) {
-    for of_one_reader in evidence.chunk_by(|one, next| one.source.reader == next.source.reader) {
-        for seen in of_one_reader {
+fn write_evidence(page: &mut Page, label: &str, verdict: &Verdict, evidence: &[Evidence], words: &Words<'_>) {
+    let named: Vec<(&Evidence, String)> =
+        evidence.iter().map(|seen| (seen, measured_by(verdict, seen, words))).collect();
+    for of_one_source in named.chunk_by(|(_, one), (_, next)| one == next) {
+        for (seen, _) in of_one_source {
             page.labelled(INDENT, label, &words.flowing(&seen.text));
         }
-        let sources = of_one_reader.iter().map(|seen| &seen.source);
-        if let Some(longest) = sources.max_by_key(|source| source.n) {
-            page.quiet_paragraph(SOURCE_INDENT, &words.flowing(&source(longest)));
+        if let Some((longest, name)) = of_one_source.iter().max_by_key(|(seen, _)| seen.source.n) {
+            page.quiet_paragraph(SOURCE_INDENT, &words.flowing(&looks(&longest.source, name)));
         }
     }
 }
 
+fn measured_by(verdict: &Verdict, seen: &Evidence, words: &Words<'_>) -> String {
+    source_name(verdict, seen.signal, seen.source.reader, words)
+}
+
 /// Returns who measured, how often and over how long.
-pub(crate) fn source(source: &EvidenceSource) -> Text {
-    let reader = reader_text(source.reader);
+pub(crate) fn source(verdict: &Verdict, seen: &Evidence, words: &Words<'_>) -> Text {
+    looks(&seen.source, &measured_by(verdict, seen, words))
+}
+
+fn looks(source: &EvidenceSource, name: &str) -> Text {
     match (source.n, source.span_s) {
-        (Some(n), Some(span_s)) if n > 1 && span_s > 0.0 => {
-            answer::source_over(n, reader, Arg::Seconds(span_s))
-        }
-        (Some(n), _) if n > 1 => answer::source_looks(n, reader),
-        _ => reader,
+        (Some(n), Some(span_s)) if n > 1 && span_s > 0.0 => answer::source_over(n, name, Arg::Seconds(span_s)),
+        (Some(n), _) if n > 1 => answer::source_looks(n, name),
+        _ => answer::source(name),
     }
 }
 
