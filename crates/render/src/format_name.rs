@@ -7,6 +7,7 @@ use crate::words::Words;
 pub(crate) fn format_name(format: &str, words: &Words<'_>) -> String {
     let text = match format {
         "kernel log" => input::format_kernel_log(),
+        "log of services" => input::format_system_log(),
         "file of /proc" => input::format_proc_file(),
         "fuser or lsof" => input::format_openers(),
         "log of a program" => input::format_program_log(),
@@ -22,6 +23,9 @@ pub(crate) fn format_name(format: &str, words: &Words<'_>) -> String {
         "stacks of threads" => input::format_stacks(),
         "result of a load test" => input::format_load_test(),
         "profiler trace" => input::format_trace(),
+        "rows about cards" => input::format_card_rows(),
+        "table of figures" => input::format_figures(),
+        "bandwidth between cards" => input::format_bandwidth(),
         "recording of gpuwhy" => input::format_recording(),
         tool => return tool.to_owned(),
     };

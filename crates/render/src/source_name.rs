@@ -43,7 +43,8 @@ const OF_CONTAINERS: &[&str] = &[
     "docker info",
     "error of a container runtime",
 ];
-const OF_LIMITS: &[&str] = &["devices of a control group", "docker inspect", "object of Kubernetes", "docker ps"];
+const OF_LIMITS: &[&str] =
+    &["devices of a control group", "docker inspect", "object of Kubernetes", "docker ps"];
 const OF_MEMORY: &[&str] = &["free", "top", "htop", "vmstat", "file of /proc", "Prometheus metrics"];
 const OF_PROCESSORS: &[&str] =
     &["mpstat", "top", "htop", "vmstat", "uptime", "file of /proc", "Prometheus metrics"];
@@ -99,7 +100,8 @@ fn tools(inputs: &[TextRead]) -> Vec<&str> {
 
 /// Returns the tool of a format: one name for all that `nvidia-smi` prints.
 fn tool(format: &str) -> &str {
-    let is_of_nvidia_smi = format.strip_prefix("nvidia-smi").is_some_and(|rest| rest.is_empty() || rest.starts_with(' '));
+    let is_of_nvidia_smi =
+        format.strip_prefix("nvidia-smi").is_some_and(|rest| rest.is_empty() || rest.starts_with(' '));
     if is_of_nvidia_smi { "nvidia-smi" } else { format }
 }
 

@@ -10,7 +10,7 @@ use gpuwhy_model::reading::Absence;
 use gpuwhy_model::sample::ClientKind;
 use gpuwhy_model::scene::{Card, Process, Scene, SourceKind, Standing};
 use gpuwhy_model::signal::{Reader, Signal};
-use gpuwhy_model::units::Unit;
+use gpuwhy_model::units::{Percent, Unit};
 use gpuwhy_model::verdict::Severity;
 
 use crate::draft::Draft;
@@ -210,11 +210,11 @@ fn trains(process: &Process) -> bool {
 
 fn judge(scene: &Scene, healthy: &[(&Card, Healthy)], limits: &Limits) -> Draft {
     let numbers = |wanted: Healthy| -> Vec<String> {
-        healthy.iter().filter(|(_, state)| *state == wanted).map(|(card, _)| card.index.to_string()).collect()
+        healthy.iter().filter(|(_, state)| *state == wanted).map(|(card, _)| card.called()).collect()
     };
     let free = numbers(Healthy::Free);
     let summary = match (free.len(), healthy) {
-        (1, [(only, _)]) => text::summary_free_card(only.index),
+        (1, [(only, _)]) => text::summary_free_card(only.shown()),
         (number, _) if number == healthy.len() => text::summary_free(),
         _ => text::summary(),
     };
@@ -233,8 +233,35 @@ fn judge(scene: &Scene, healthy: &[(&Card, Healthy)], limits: &Limits) -> Draft 
         weigh_work(scene, card, *state, 3.0 * share(1), limits, &mut draft);
     }
     weigh_log(scene, limits, &mut draft);
-    draft.advise(Action::Nothing, Vec::new(), text::fix());
+    tell_stuck_counters(scene, healthy, limits, &mut draft);
+    if draft.finding.fixes.is_empty() {
+        draft.advise(Action::Nothing, Vec::new(), text::fix());
+    }
     draft
+}
+
+/// Says once of all cards of a text whose counter is stuck what stands at each of them, and how to be sure.
+fn tell_stuck_counters(scene: &Scene, healthy: &[(&Card, Healthy)], limits: &Limits, draft: &mut Draft) {
+    let is_stuck =
+        |card: &Card| card.busy.known().is_some_and(|trend| trend.mean.0 > limits.idle_percent_max);
+    let stuck: Vec<&Card> = healthy
+        .iter()
+        .filter(|(card, state)| *state == Healthy::Free && is_stuck(card) && !card.clients.is_known())
+        .map(|(card, _)| *card)
+        .collect();
+    let loads = stuck.iter().filter_map(|card| card.busy.known()).map(|trend| trend.mean.0);
+    let Some(busiest) = loads.reduce(f64::max).filter(|_| scene.provenance.source == SourceKind::Text) else {
+        return;
+    };
+    let all_are_stuck = draft.finding.against.iter().all(|seen| seen.signal == Signal::GpuBusy);
+    if let Some(mut told) = draft.finding.against.first().cloned().filter(|_| all_are_stuck) {
+        told.text = text::stuck_counters(
+            Percent(busiest),
+            stuck.iter().map(|card| card.called()).collect::<Vec<_>>(),
+        );
+        draft.finding.against = vec![told];
+    }
+    draft.advise(Action::LookAgain, Vec::new(), text::fix_stuck());
 }
 
 /// Weighs how a card works; a card that holds nothing is free whatever its counter says at one look.
@@ -246,7 +273,7 @@ fn weigh_work(scene: &Scene, card: &Card, state: Healthy, weight: f64, limits: &
     match state {
         Healthy::Free if trend.mean.0 > limits.idle_percent_max => {
             let mut evidence = busy(scene, trend, normal(Comparison::AtMost, limits.idle_percent_max));
-            evidence.text = text::stuck_counter(trend.mean, card.index);
+            evidence.text = text::stuck_counter(trend.mean, card.shown());
             draft.contradict(weight / 6.0, evidence);
         }
         Healthy::Free if trend.n >= limits.trend_samples_min => {

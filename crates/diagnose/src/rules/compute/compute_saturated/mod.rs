@@ -6,7 +6,7 @@ use gpuwhy_model::evidence::Comparison;
 use gpuwhy_model::limits::Limits;
 use gpuwhy_model::reading::Reading;
 use gpuwhy_model::sample::ClientKind;
-use gpuwhy_model::scene::{Card, Scene};
+use gpuwhy_model::scene::{Card, Scene, SourceKind};
 use gpuwhy_model::signal::{Reader, Signal};
 use gpuwhy_model::units::{Percent, Share, Unit};
 use gpuwhy_model::verdict::Severity;
@@ -73,8 +73,10 @@ fn judge(scene: &Scene, card: &Card, jobs: &[Job<'_>], limits: &Limits, findings
         return;
     }
     if activity(card, limits) == Activity::Rests {
-        // The counter is stuck: nobody is there who could work.
-        findings.rule_out(Signal::GpuWorkByProcess, Some(card.index));
+        // The counter is stuck: nobody is there who could work. A text without processes does not show that.
+        if card.clients.is_known() || scene.provenance.source != SourceKind::Text {
+            findings.rule_out(Signal::GpuWorkByProcess, Some(card.index));
+        }
         return;
     }
     let power_share = power_for_work(card);
@@ -92,7 +94,9 @@ fn judge(scene: &Scene, card: &Card, jobs: &[Job<'_>], limits: &Limits, findings
     }
     let working: Vec<Holder<'_>> =
         holders.iter().copied().filter(|holder| holder.worked(limits) != Some(false)).collect();
-    let mut draft = Draft::about_card(&RULE, card, text::summary()).severity(Severity::Ok);
+    let is_one_look = trend.n < 2 && scene.provenance.source == SourceKind::Text;
+    let summary = if is_one_look { text::summary_one_look() } else { text::summary() };
+    let mut draft = Draft::about_card(&RULE, card, summary).severity(Severity::Ok);
     draft.agree(3.0, busy(scene, trend, normal(Comparison::Less, limits.saturated_busy_percent_min)));
     draft.rest_on(trend);
     if trend.n > 1 && trend.zeros == 0.0 {

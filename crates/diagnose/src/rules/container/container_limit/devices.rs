@@ -2,7 +2,7 @@
 
 use gpuwhy_model::action::Action;
 use gpuwhy_model::cause::Cause;
-use gpuwhy_model::scene::Scene;
+use gpuwhy_model::scene::{Scene, SourceKind};
 use gpuwhy_model::signal::{Reader, Signal};
 use gpuwhy_model::units::Unit;
 
@@ -11,6 +11,7 @@ use crate::draft::Draft;
 use crate::evidence::{flag, once};
 use crate::facts::cards::whole_cards;
 use crate::findings::Findings;
+use crate::rules::container::nvml_lost_in_container::shown_kind;
 
 /// Reports that fewer cards can be seen in this container than were named for it.
 pub(super) fn check(scene: &Scene, findings: &mut Findings) {
@@ -31,7 +32,12 @@ pub(super) fn check(scene: &Scene, findings: &mut Findings) {
     let mut draft = Draft::about_machine(&RULE, scene, text::summary_devices());
     let words = text::promised(given, promised);
     draft.agree(3.0, once(Signal::CardCount, given, Unit::Count, Reader::Nvml, words));
-    draft.agree(0.5, flag(Signal::Container, Reader::ProcPid, text::in_container(kind.as_str())));
+    let words = if scene.provenance.source == SourceKind::Text {
+        text::in_some_container(shown_kind(kind))
+    } else {
+        text::in_container(kind.as_str())
+    };
+    draft.agree(0.5, flag(Signal::Container, Reader::ProcPid, words));
     // The variable may have been set by hand.
     draft.silent(1.5);
     draft.balance.past_decides = true;

@@ -63,13 +63,14 @@ fn check(scene: &Scene, _: &Limits, findings: &mut Findings) {
         findings.rule_out(Signal::DeviceFiles, None);
         return;
     }
-    let mut draft = Draft::about_machine(&RULE, scene, text::summary()).severity(Severity::Fault);
+    let summary = if is_text(scene) { text::summary_told() } else { text::summary() };
+    let mut draft = Draft::about_machine(&RULE, scene, summary).severity(Severity::Fault);
     if let Some(refused) = &refused {
         draft.finding.cards = match refused {
             Refused::Library { .. } => only_on_the_bus(scene),
             Refused::Cards(cards) => cards.iter().map(|card| card.index).collect(),
         };
-        draft.agree(2.0, evidence(refused));
+        draft.agree(2.0, evidence(scene, refused));
     }
     draft.finding.impact =
         Impact { gpu_seconds: scene.window.span_s * draft.finding.cards.len() as f64, ..Impact::default() };
@@ -93,7 +94,11 @@ fn check(scene: &Scene, _: &Limits, findings: &mut Findings) {
 fn weigh_surroundings(scene: &Scene, files: Vec<String>, promise: Option<String>, draft: &mut Draft) {
     match scene.machine.container.known() {
         Some(container) => {
-            let words = text::in_a_container(container.as_str());
+            let words = if is_text(scene) {
+                text::in_some_container(shown_kind(container))
+            } else {
+                text::in_a_container(container.as_str())
+            };
             draft.agree(0.5, once(Signal::Container, container.as_str(), Unit::Text, Reader::ProcPid, words));
         }
         None => draft.silent(1.0),
@@ -106,7 +111,11 @@ fn weigh_surroundings(scene: &Scene, files: Vec<String>, promise: Option<String>
     }
     match promise {
         Some(cards) => {
-            let words = text::promised(cards.as_str());
+            let words = if is_text(scene) {
+                text::promised_told(cards.as_str())
+            } else {
+                text::promised(cards.as_str())
+            };
             draft.agree(1.0, once(Signal::Container, cards.as_str(), Unit::Text, Reader::ProcPid, words));
         }
         None => draft.silent(if is_text(scene) { 0.5 } else { 1.0 }),
@@ -157,14 +166,24 @@ fn is_refusal(code: u32) -> bool {
     matches!(code, NO_PERMISSION | OPERATING_SYSTEM | NvmlErrorFact::UNKNOWN)
 }
 
-fn evidence(refused: &Refused<'_>) -> Evidence {
+/// Returns the kind of a container as it is written.
+pub(crate) fn shown_kind(kind: &str) -> &str {
+    if kind == "kubernetes" { "Kubernetes" } else { kind }
+}
+
+fn evidence(scene: &Scene, refused: &Refused<'_>) -> Evidence {
     match refused {
         Refused::Library { call, code } => {
-            let words = text::library_says(*call, u64::from(*code));
+            let code_told = u64::from(*code);
+            let words = if is_text(scene) {
+                text::library_told(code_told)
+            } else {
+                text::library_says(*call, code_told)
+            };
             once(Signal::DriverLibrary, *code, Unit::Code, Reader::Nvml, words)
         }
         Refused::Cards(cards) => {
-            let named: Vec<String> = cards.iter().map(|card| card.index.to_string()).collect();
+            let named: Vec<String> = cards.iter().map(|card| card.called()).collect();
             once(Signal::CardAnswers, cards.len(), Unit::Count, Reader::Nvml, text::cards_refused(named))
         }
     }

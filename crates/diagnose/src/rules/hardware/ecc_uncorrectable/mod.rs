@@ -69,15 +69,19 @@ struct Signs<'scene> {
 }
 
 fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
-    said::check(scene, findings);
+    let mut drafts = Vec::new();
     for card in report::answering(scene) {
         report::blind_if_denied(Signal::EccErrors, &card.ecc.volatile.uncorrected, findings);
         report::blind_if_denied(Signal::RemappedRows, &card.remapped_rows, findings);
         let signs = signs(scene, card, limits);
         let is_anything = !signs.broken.is_empty() || !signs.fresh.is_empty() || signs.since_load.is_some();
         if is_anything {
-            findings.report(judge(scene, card, signs));
+            drafts.push(judge(scene, card, signs));
         }
+    }
+    said::check(scene, &mut drafts, findings);
+    for draft in drafts {
+        findings.report(draft);
     }
 }
 
@@ -145,7 +149,7 @@ fn judge(scene: &Scene, card: &Card, signs: Signs<'_>) -> Draft {
     let is_broken = !signs.broken.is_empty();
     let is_fresh = !signs.fresh.is_empty();
     let severity = if is_broken || is_fresh { Severity::Fault } else { Severity::Warn };
-    let mut draft = Draft::about_card(&RULE, card, summary(&signs)).severity(severity);
+    let mut draft = Draft::about_card(&RULE, card, summary(card, &signs)).severity(severity);
     for evidence in signs.broken {
         draft.agree(4.0, evidence);
     }
@@ -169,14 +173,26 @@ fn judge(scene: &Scene, card: &Card, signs: Signs<'_>) -> Draft {
     draft
 }
 
-fn summary(signs: &Signs<'_>) -> Text {
+/// Returns the summary of errors since the driver was loaded; none of them in memory where all were in caches.
+fn summary_since_load(card: &Card) -> Text {
+    let (now, life) = (&card.ecc.volatile, &card.ecc.aggregate);
+    let in_memory = now.dram_uncorrected.known().copied().unwrap_or(0);
+    match (now.sram_uncorrected.known(), life.sram_uncorrected.known()) {
+        (Some(count), _) if *count == 0 || in_memory > 0 => text::summary_since_load(),
+        (Some(count), Some(all)) if all >= count => text::summary_sram_of_life(*count, *all),
+        (Some(count), _) => text::summary_sram(*count),
+        (None, _) => text::summary_since_load(),
+    }
+}
+
+fn summary(card: &Card, signs: &Signs<'_>) -> Text {
     if !signs.broken.is_empty() {
         return text::summary_broken();
     }
     match signs.telling.map(|report| report.number) {
         Some(CONTAINED) => text::summary_contained(),
         Some(number) if UNCONTAINED.contains(&number) => text::summary_uncontained(),
-        _ if signs.fresh.is_empty() => text::summary_since_load(),
+        _ if signs.fresh.is_empty() => summary_since_load(card),
         _ => text::summary(),
     }
 }

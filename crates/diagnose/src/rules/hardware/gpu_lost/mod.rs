@@ -97,7 +97,11 @@ fn judge_listed(scene: &Scene, card: &Card, lost_slots: &BTreeSet<String>, findi
         *code,
         Unit::Code,
         reader(scene, Reader::Nvml),
-        text::answers_with_code(call.as_str(), u64::from(*code)),
+        if scene.provenance.source == SourceKind::Text {
+            text::told_with_code(u64::from(*code))
+        } else {
+            text::answers_with_code(call.as_str(), u64::from(*code))
+        },
     );
     let others_answer = whole_cards(scene).any(|other| other.handle.is_known());
     let unclear = if others_answer { ALONE_UNCLEAR } else { ALL_UNCLEAR };

@@ -4,10 +4,11 @@ use gpuwhy_model::action::Action;
 use gpuwhy_model::cause::Cause;
 use gpuwhy_model::evidence::Evidence;
 use gpuwhy_model::limits::Limits;
+use gpuwhy_model::sample::KernelLine;
 use gpuwhy_model::scene::{Card, Scene};
 use gpuwhy_model::signal::{Reader, Signal};
 use gpuwhy_model::text::Text;
-use gpuwhy_model::units::Unit;
+use gpuwhy_model::units::{Seconds, Unit};
 use gpuwhy_model::verdict::Severity;
 
 use super::{offered, report};
@@ -47,9 +48,14 @@ fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
     }
 }
 
-/// Returns the report that tells most: one with a fault of its own before one that only cleans up, then the newest.
+/// Returns the report that tells most: one with a fault of its own before one that only cleans up, one in words
+/// before one of registers or a mere count, then the newest.
 fn telling<'scene>(reports: &[Report<'scene>]) -> Option<Report<'scene>> {
-    reports.iter().copied().rev().min_by_key(|report| xids::is_clean_up(report.number))
+    let says_little = |report: &Report<'_>| {
+        let has = |words: &str| report.line.is_some_and(|line| line.text.contains(words));
+        has(": ESR 0x") || has("Multiple Warp Errors")
+    };
+    reports.iter().copied().rev().min_by_key(|report| (xids::is_clean_up(report.number), says_little(report)))
 }
 
 fn judge(scene: &Scene, card: &Card, first: Report<'_>, reports: &[Report<'_>], limits: &Limits) -> Draft {
@@ -77,13 +83,7 @@ fn judge(scene: &Scene, card: &Card, first: Report<'_>, reports: &[Report<'_>], 
     }
     if reports.len() > 1 {
         let number = reports.len();
-        draft.mention(once(
-            Signal::KernelLog,
-            number,
-            Unit::Count,
-            Reader::KernelLog,
-            text::repeated(number),
-        ));
+        draft.mention(once(Signal::KernelLog, number, Unit::Count, Reader::KernelLog, repeated(reports)));
     }
     draft.finding.detail.insert("xid".to_owned(), first.number.to_string());
     draft.finding.impact.blocked = u64::from(hurts_now);
@@ -94,6 +94,27 @@ fn judge(scene: &Scene, card: &Card, first: Report<'_>, reports: &[Report<'_>], 
     draft.advise(Action::ImproveProgram, Vec::new(), fix(first.number));
     draft.advise(Action::Watch, report::target(&draft), text::fix_watch());
     draft.culprits(culprits, pids)
+}
+
+/// Says how many errors there are and when: of an old log nobody knows how long ago that was.
+fn repeated(reports: &[Report<'_>]) -> Text {
+    let number = reports.len();
+    if reports.iter().all(|report| report.age_s.is_some()) {
+        return text::repeated(number);
+    }
+    let lines: Vec<&KernelLine> = reports.iter().filter_map(|report| report.line).collect();
+    let times = || lines.iter().map(|line| line.boot_us);
+    let (Some(first), Some(last)) = (times().min(), times().max()) else {
+        return text::repeated_in_log(number);
+    };
+    if last == first {
+        return text::repeated_in_log(number);
+    }
+    let span = Seconds((last - first) as f64 / 1e6);
+    match lines.iter().filter_map(|line| line.at).min() {
+        Some(at) => text::repeated_at(number, span, at.strftime("%Y-%m-%d %H:%M:%S").to_string()),
+        None => text::repeated_within(number, span),
+    }
 }
 
 fn summary(number: u32) -> Text {

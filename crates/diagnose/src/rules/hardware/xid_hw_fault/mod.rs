@@ -9,7 +9,7 @@ use gpuwhy_model::evidence::Evidence;
 use gpuwhy_model::limits::Limits;
 use gpuwhy_model::reading::{Absence, Failure};
 use gpuwhy_model::sample::Vendor;
-use gpuwhy_model::scene::{Card, Scene};
+use gpuwhy_model::scene::{Card, Scene, SourceKind};
 use gpuwhy_model::signal::{Reader, Signal};
 use gpuwhy_model::text::Text;
 use gpuwhy_model::units::Unit;
@@ -108,7 +108,12 @@ fn reset_required(card: &Card) -> Option<String> {
 }
 
 fn refused(scene: &Scene, call: &str) -> Evidence {
-    let words = text::must_be_reset(call, u64::from(RESET_REQUIRED));
+    let code = u64::from(RESET_REQUIRED);
+    let words = if scene.provenance.source == SourceKind::Text {
+        text::told_to_be_reset(code)
+    } else {
+        text::must_be_reset(call, code)
+    };
     once(Signal::CardAnswers, RESET_REQUIRED, Unit::Code, reader(scene, Reader::Nvml), words)
 }
 

@@ -68,7 +68,8 @@ fn judge_prohibited(scene: &Scene, card: &Card, findings: &mut Findings) {
     let mut draft = begun(scene, card, "prohibited", text::summary_prohibited());
     let strangers = holders(scene, card);
     if strangers.is_empty() {
-        draft.agree(1.0, flag(Signal::VramByProcess, reader(scene, Reader::Nvml), text::nobody(card.shown())));
+        draft
+            .agree(1.0, flag(Signal::VramByProcess, reader(scene, Reader::Nvml), text::nobody(card.shown())));
     } else {
         draft.silent(1.0);
     }

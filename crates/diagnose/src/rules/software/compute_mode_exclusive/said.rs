@@ -27,13 +27,21 @@ pub(super) fn check(scene: &Scene, findings: &mut Findings) {
         && cards.iter().all(|card| card.compute_mode.known().is_some_and(|mode| mode == "default"));
     if let Some(card) = restricted {
         let mode = card.compute_mode.known().cloned().unwrap_or_default();
-        let words = text::mode(card.index, mode.as_str());
+        let words = text::mode(card.shown(), mode.as_str());
         draft.agree(4.0, once(Signal::ComputeMode, mode, Unit::Text, reader(scene, Reader::Nvml), words));
         draft.finding.cards = vec![card.index];
+        draft.finding.summary = match card.compute_mode.known().map(String::as_str) {
+            Some("exclusive_process") => text::summary_said_process(card.shown()),
+            Some(mode) => text::summary_said_mode(card.shown(), mode),
+            None => text::summary_said(),
+        };
     } else if all_are_open {
         // Every card lets all in: then a hung owner or a card in a bad state refuses.
         draft.only_possible();
     }
     draft.advise(Action::LookAgain, Vec::new(), text::fix_see_mode());
+    if let Some(card) = restricted {
+        super::advise(card, &mut draft);
+    }
     findings.report(draft);
 }

@@ -7,7 +7,7 @@ use gpuwhy_model::action::Action;
 use gpuwhy_model::cause::Cause;
 use gpuwhy_model::limits::Limits;
 use gpuwhy_model::reading::{Failure, Reading};
-use gpuwhy_model::scene::{Job, JobPhase, Scene, Scheduler};
+use gpuwhy_model::scene::{Job, JobPhase, Scene, Scheduler, SourceKind};
 use gpuwhy_model::signal::{Reader, Signal};
 use gpuwhy_model::units::Unit;
 use gpuwhy_model::verdict::{Impact, Severity};
@@ -69,7 +69,11 @@ fn judge(scene: &Scene, call: &str) -> Draft {
     draft.finding.impact =
         Impact { gpu_seconds: scene.window.span_s * draft.finding.cards.len() as f64, ..Impact::default() };
     let code = NvmlErrorFact::VERSION_MISMATCH;
-    let words = text::library_says(call, u64::from(code));
+    let words = if scene.provenance.source == SourceKind::Text {
+        text::library_told(u64::from(code))
+    } else {
+        text::library_says(call, u64::from(code))
+    };
     draft.agree(4.0, once(Signal::DriverLibrary, code, Unit::Code, Reader::Nvml, words));
     weigh_module(scene, &mut draft);
     weigh_files(scene, others, &mut draft);

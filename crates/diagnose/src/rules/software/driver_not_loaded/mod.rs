@@ -217,7 +217,7 @@ fn report(scene: &Scene, cards: &[&PciDevice], kind: Kind, failure: &Failure, fi
             once(Signal::PciCards, cards.len(), Unit::Count, Reader::SysPci, text::on_the_bus(addresses)),
         );
     }
-    draft.agree(2.0, library_evidence(failure));
+    draft.agree(2.0, library_evidence(scene, failure));
     match (&driver.module, kind) {
         (Reading::Known(version), Kind::NotInContainer) => draft.agree(
             2.0,
@@ -278,14 +278,18 @@ fn report(scene: &Scene, cards: &[&PciDevice], kind: Kind, failure: &Failure, fi
     findings.report(draft);
 }
 
-fn library_evidence(failure: &Failure) -> gpuwhy_model::evidence::Evidence {
+fn library_evidence(scene: &Scene, failure: &Failure) -> gpuwhy_model::evidence::Evidence {
     match failure {
         Failure::Nvml { call, code } => once(
             Signal::DriverLibrary,
             *code,
             Unit::Code,
             Reader::Nvml,
-            text::library_says(call.as_str(), u64::from(*code)),
+            if scene.provenance.source == SourceKind::Text {
+                text::library_told(u64::from(*code))
+            } else {
+                text::library_says(call.as_str(), u64::from(*code))
+            },
         ),
         _ => flag(Signal::DriverLibrary, Reader::NvmlChild, text::library_missing()),
     }

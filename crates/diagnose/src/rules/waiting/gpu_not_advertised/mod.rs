@@ -125,6 +125,7 @@ fn weigh_nodes(short: &[Short<'_>], draft: &mut Draft) {
 fn words_of(short: &Short<'_>) -> Text {
     let name = if short.node.name.is_empty() { "node" } else { short.node.name.as_str() };
     match (short.known, short.has) {
+        (Known::Kubelet, Some(has)) if short.offered == 0 => text::allocatable_none(has, name),
         (Known::Kubelet, Some(has)) => text::allocatable(has, name, short.offered),
         (Known::Driver, Some(has)) => text::driver_sees(has, name, short.offered),
         (Known::Label, Some(has)) => text::label_counts(has, name, short.offered),
