@@ -53,6 +53,10 @@ pub enum Format {
     XpuSmi,
     /// Lines of the kernel log, as any tool shows them.
     KernelLog,
+    /// Lines of services in the journal or a log of the system, without one of the kernel.
+    SystemLog,
+    /// The log of NVIDIA's fabric manager.
+    FabricManagerLog,
     /// Output of `top`.
     Top,
     /// The window of `htop`.
@@ -191,6 +195,8 @@ impl fmt::Display for Format {
             Self::NpuSmi => "npu-smi",
             Self::XpuSmi => "xpu-smi",
             Self::KernelLog => "kernel log",
+            Self::SystemLog => "log of services",
+            Self::FabricManagerLog => "fabricmanager.log",
             Self::Top => "top",
             Self::Htop => "htop",
             Self::Ps => "ps",

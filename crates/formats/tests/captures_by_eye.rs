@@ -91,7 +91,8 @@ fn captures_say_what_a_person_reads_in_them() {
     let mut compared = 0;
     let mut wrong = Vec::new();
     for capture in captures() {
-        let bytes = fs::read(folder.join(capture.file)).unwrap_or_else(|error| panic!("{}: {error}", capture.file));
+        let bytes =
+            fs::read(folder.join(capture.file)).unwrap_or_else(|error| panic!("{}: {error}", capture.file));
         let whole = String::from_utf8_lossy(&bytes);
         let text = capture.section.map_or_else(|| whole.clone().into_owned(), |name| section(&whole, name));
         let scene = scene(&text);

@@ -111,9 +111,8 @@ fn judge(group: &[&str]) {
             };
             let found = formats(&all.join(&path));
             let is_missing = row.needed.iter().any(|needed| !found.contains(*needed));
-            let is_known = |name: &String| {
-                row.needed.contains(name.as_str()) || row.allowed.contains(name.as_str())
-            };
+            let is_known =
+                |name: &String| row.needed.contains(name.as_str()) || row.allowed.contains(name.as_str());
             if is_missing || !found.iter().all(is_known) {
                 wrong.push(format!("{path}: found {found:?}, not {:?} (or {:?})", row.needed, row.allowed));
             }
@@ -164,7 +163,8 @@ fn every_folder_is_judged_and_every_row_is_of_use() {
 
 #[test]
 fn stars_stand_for_anything() {
-    for (path, place) in [("a/b.txt", "a/*"), ("a/b.txt", "a/*.txt"), ("a/b-c.txt", "a/*-c*"), ("a/b", "a/b")] {
+    for (path, place) in [("a/b.txt", "a/*"), ("a/b.txt", "a/*.txt"), ("a/b-c.txt", "a/*-c*"), ("a/b", "a/b")]
+    {
         assert!(fits(path, place), "{path} {place}");
     }
     for (path, place) in [("a/b.txt", "b/*"), ("a/b.txt", "a/*.md"), ("a/b.txt", "a/*-c*"), ("a/b", "a/")] {

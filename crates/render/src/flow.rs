@@ -81,7 +81,9 @@ fn pieces(text: &str, width: usize) -> Vec<Piece<'_>> {
     let mut pieces = Vec::new();
     for whole in split(text, &commands(text)) {
         match whole {
-            Piece::Word(word) if word.contains(' ') && columns(word) > width => pieces.extend(split(word, &[])),
+            Piece::Word(word) if word.contains(' ') && columns(word) > width => {
+                pieces.extend(split(word, &[]));
+            }
             whole => pieces.push(whole),
         }
     }
@@ -235,8 +237,14 @@ mod tests {
 
     #[test]
     fn a_command_between_back_ticks_stays_on_one_line_if_it_fits() {
-        assert_eq!(lines("then, as root: `systemctl start x`", 20), ["then, as root:", "`systemctl start x`"]);
-        assert_eq!(lines("then: `systemctl start a.service`", 12), ["then:", "`systemctl", "start", "a.service`"]);
+        assert_eq!(
+            lines("then, as root: `systemctl start x`", 20),
+            ["then, as root:", "`systemctl start x`"]
+        );
+        assert_eq!(
+            lines("then: `systemctl start a.service`", 12),
+            ["then:", "`systemctl", "start", "a.service`"]
+        );
         assert_eq!(
             lines("\u{4ee5} root \u{6267}\u{884c} `systemctl start x`\u{3002}\u{4e4b}\u{540e}", 22),
             ["\u{4ee5} root \u{6267}\u{884c}", "`systemctl start x`\u{3002}", "\u{4e4b}\u{540e}"]

@@ -20,9 +20,8 @@ use crate::words::Words;
 /// Returns the report of a verdict, its texts in the words' language.
 pub fn report(verdict: &Verdict, words: &Words<'_>) -> Report {
     let numbered = verdict.cards.iter().filter(|card| card.unnumbered.is_none());
-    let is_unnumbered = |index: u32| {
-        verdict.cards.iter().any(|card| card.index == index && card.unnumbered.is_some())
-    };
+    let is_unnumbered =
+        |index: u32| verdict.cards.iter().any(|card| card.index == index && card.unnumbered.is_some());
     Report {
         schema: REPORT_SCHEMA.to_owned(),
         source: verdict.source,

@@ -69,9 +69,8 @@ pub(super) fn verdicts(
 }
 
 fn unnumbered(card: &Card) -> Option<Unnumbered> {
-    card.is_unnumbered.then(|| {
-        if card.is_nameless() { Unnumbered::Nameless } else { Unnumbered::Called(card.called()) }
-    })
+    card.is_unnumbered
+        .then(|| if card.is_nameless() { Unnumbered::Nameless } else { Unnumbered::Called(card.called()) })
 }
 
 fn state(scene: &Scene, card: &Card, limits: &Limits, answers: &[Finding]) -> CardState {

@@ -37,7 +37,7 @@ fn judge(rules: &[&Rule], scene: &Scene, limits: &Limits) -> Verdict {
     let ask_next = ask::next(scene, limits, &findings);
 
     let (answers, candidates) = merge::merged(&mut findings);
-    let ruled_out = ruled_out(&findings, answers.iter().chain(&candidates));
+    let ruled_out = ruled_out(&findings, &answers.iter().chain(&candidates));
     let explained = explain::explained(scene, &answers);
     let (answers, explained) = rank::ranked(scene, answers, &explained);
     let cards = cards::verdicts(scene, limits, &answers, &findings.undecided);
@@ -73,7 +73,7 @@ fn run(rule: &Rule, scene: &Scene, limits: &Limits, findings: &mut Findings) {
 /// particular claims its cause for all of them.
 fn ruled_out<'found>(
     findings: &Findings,
-    found: impl Iterator<Item = &'found Merged> + Clone,
+    found: &(impl Iterator<Item = &'found Merged> + Clone),
 ) -> Vec<RuledOut> {
     let is_claimed = |cause: Cause, card: Option<u32>| {
         found.clone().map(|merged| &merged.finding).any(|finding| {

@@ -21,19 +21,22 @@ const UNFINISHED: &[&str] = &["|", "&&", "||", " do", " then", "{", "("];
 /// Takes off what the lines of a block bear before their text.
 pub(super) fn take_off(lines: &mut [Line<'_>]) {
     take_off_quotes(lines);
-    for block in runs(lines, |text| numbered(text).map(|(number, _)| number), |one, next| {
-        one.checked_add(1) == Some(*next)
-    }) {
+    for block in runs(
+        lines,
+        |text| numbered(text).map(|(number, _)| number),
+        |one, next| one.checked_add(1) == Some(*next),
+    ) {
         cut_block(lines, block, |text| numbered(text).map(|(_, rest)| rest));
     }
     for block in runs(lines, |text| commented(text).map(|(mark, _)| mark), PartialEq::eq) {
         cut_block(lines, block, |text| commented(text).map(|(_, rest)| rest));
     }
     // Two machines that print a table each stay two.
-    let named_blocks: Vec<Range<usize>> = runs(lines, |text| named(text).map(|(name, _)| name), PartialEq::eq)
-        .into_iter()
-        .filter(|block| is_margin(&lines[block.clone()], |text| named(text).map(|(_, rest)| rest)))
-        .collect();
+    let named_blocks: Vec<Range<usize>> =
+        runs(lines, |text| named(text).map(|(name, _)| name), PartialEq::eq)
+            .into_iter()
+            .filter(|block| is_margin(&lines[block.clone()], |text| named(text).map(|(_, rest)| rest)))
+            .collect();
     let mut names = named_blocks.iter().map(|block| named(&lines[block.start].text).map(|(name, _)| name));
     let first = names.next();
     if names.all(|name| Some(name) == first) {

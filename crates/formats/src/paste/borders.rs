@@ -83,10 +83,7 @@ fn values_row(text: &str) -> Option<String> {
         && is(busy, "%")
         && (mode.is_empty() || MODES.contains(&mode.join(" ").as_str()));
     let row = || {
-        format!(
-            "| {fan} {heat} {state} {power} / {limit} | {used} / {total} | {busy} {} |",
-            mode.join(" ")
-        )
+        format!("| {fan} {heat} {state} {power} / {limit} | {used} / {total} | {busy} {} |", mode.join(" "))
     };
     is_row.then(|| row().replace('\0', ABSENT))
 }

@@ -61,6 +61,8 @@ fn without_escapes(raw: &str) -> Cow<'_, str> {
                 _ => {}
             },
             '\u{8}' => drop(text.pop()),
+            // What separates cells keeps them apart.
+            '\u{1f}' => text.push('\t'),
             other if is_control(other) => {}
             plain => text.push(plain),
         }
@@ -79,6 +81,7 @@ mod tests {
         assert_eq!(cleaned("\u{1b}]8;;http://x\u{1b}\\link"), "link");
         assert_eq!(cleaned("ab\u{8}c\u{1b}["), "ac");
         assert_eq!(cleaned("a\tb"), "a\tb");
+        assert_eq!(cleaned("\u{1e}4\u{1f}n1\u{1f}gpu"), "4\tn1\tgpu");
     }
 
     #[test]

@@ -71,9 +71,10 @@ mod tests {
 
     #[test]
     fn marks_of_a_part_of_a_text_are_taken_off() {
-        assert_eq!(texts("see\n\n> one\n>  two\n>\n> > three\nso?\nyes\nno"), [
-            "see", "", "one", " two", "", "three", "so?", "yes", "no"
-        ]);
+        assert_eq!(
+            texts("see\n\n> one\n>  two\n>\n> > three\nso?\nyes\nno"),
+            ["see", "", "one", " two", "", "three", "so?", "yes", "no"]
+        );
         assert_eq!(texts("a\nb\n> >>> import torch\n> 1\nc"), ["a", "b", ">>> import torch", "1", "c"]);
         // A text that quotes may quote one line elsewhere.
         assert_eq!(texts("> one\n> two\nthree\n> four\nfive"), ["one", "two", "three", "four", "five"]);

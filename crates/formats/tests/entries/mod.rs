@@ -13,8 +13,11 @@ use gpuwhy_formats::unpack::{Content, Limits, Unpacked, Unpacker};
 use gpuwhy_formats::{decoded, nvidia_smi_xml, trace};
 use gpuwhy_model::window::merge;
 
+/// Reads an input as what it is meant to be.
+type Entry = fn(&[u8]);
+
 /// Every target by its name: the name of its file, of its program and of its folder of inputs.
-pub(crate) const TARGETS: &[(&str, fn(&[u8]))] = &[
+pub(crate) const TARGETS: &[(&str, Entry)] = &[
     ("any_text", any_text),
     ("archive", archive),
     ("host", |input| after(&["top -b -n 1", "ps aux", "lspci -vv"], input)),

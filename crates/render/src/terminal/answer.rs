@@ -157,7 +157,9 @@ pub(crate) fn to_find_the_card(verdict: &Verdict, finding: &Finding) -> Option<&
             "nvidia-smi -q -d ECC,ROW_REMAPPER"
         }
         Cause::ThermalThrottle | Cause::FanFailed => "nvidia-smi -q -d PERFORMANCE,TEMPERATURE",
-        Cause::PowerThrottle | Cause::HwSlowdown | Cause::LowClocks => "nvidia-smi -q -d PERFORMANCE,POWER,CLOCK",
+        Cause::PowerThrottle | Cause::HwSlowdown | Cause::LowClocks => {
+            "nvidia-smi -q -d PERFORMANCE,POWER,CLOCK"
+        }
         _ => "nvidia-smi",
     })
 }

@@ -89,7 +89,9 @@ pub(crate) fn source(verdict: &Verdict, seen: &Evidence, words: &Words<'_>) -> T
 
 fn looks(source: &EvidenceSource, name: &str) -> Text {
     match (source.n, source.span_s) {
-        (Some(n), Some(span_s)) if n > 1 && span_s > 0.0 => answer::source_over(n, name, Arg::Seconds(span_s)),
+        (Some(n), Some(span_s)) if n > 1 && span_s > 0.0 => {
+            answer::source_over(n, name, Arg::Seconds(span_s))
+        }
         (Some(n), _) if n > 1 => answer::source_looks(n, name),
         _ => answer::source(name),
     }

@@ -14,12 +14,12 @@ use std::error::Error;
 use gpuwhy_model::process::Pid;
 use gpuwhy_model::reading::{Access, Failure, Reading};
 use gpuwhy_model::sample::{
-    CardPair, CardPath, DeviceHolder, KernelFact, KernelLine, MountPoint, PciDevice, Service,
-    StuckCall, Viewer, XidEvent,
+    CardPair, CardPath, DeviceHolder, KernelFact, KernelLine, MountPoint, PciDevice, Service, StuckCall,
+    Viewer, XidEvent,
 };
 use gpuwhy_model::scene::{
-    Cgroup, Container, JoinedPair, LogLine, Machine, ModuleBuild, Profile, Provenance, Scene,
-    Serving, SourceKind, Stack, Trace, UnplacedClient, Window,
+    Cgroup, Container, JoinedPair, LogLine, Machine, ModuleBuild, Profile, Provenance, Scene, Serving,
+    SourceKind, Stack, Trace, UnplacedClient, Window,
 };
 use gpuwhy_model::units::Share;
 use serde::Deserialize;

@@ -2,14 +2,18 @@
 
 use crate::kernel_log::{Gatherer, JournalRecord, KeepLimits, journal_record};
 use crate::paste::Line;
-use crate::text::Block;
+
+use super::Writers;
 
 /// An entry has no more lines than these.
 const LINES_OF_AN_ENTRY: usize = 200;
 
-/// Reads the entries that begin with the first line, if the first of them is the kernel's.
-pub(super) fn read(lines: &[Line<'_>]) -> Option<Block> {
-    let (record, mut taken) = entry(lines)?;
+/// Gathers the entries that begin with the first line, if the first of them is the kernel's or that of a service that
+/// matters, and returns how many lines they have. An entry of the kernel is none in a log of services.
+pub(super) fn read(lines: &[Line<'_>], writers: Writers) -> Option<(Gatherer, usize)> {
+    let may_be_here =
+        |record: &JournalRecord| writers == Writers::Kernel || record.sender.as_deref() != Some("kernel");
+    let (record, mut taken) = entry(lines).filter(|(record, _)| may_be_here(record))?;
     let mut gatherer = Gatherer::new(KeepLimits::PASTE);
     let mut boot = None;
     if !take(&mut gatherer, record, &mut boot) {
@@ -23,10 +27,13 @@ pub(super) fn read(lines: &[Line<'_>]) -> Option<Block> {
         let Some((record, length)) = entry(rest) else {
             break;
         };
+        if !may_be_here(&record) {
+            return None;
+        }
         take(&mut gatherer, record, &mut boot);
         taken += length;
     }
-    Some(super::block(gatherer, taken))
+    Some((gatherer, taken))
 }
 
 /// Takes an entry in, and returns whether it is the kernel's or that of a service that matters.

@@ -8,6 +8,9 @@ mod tests;
 
 use std::borrow::Cow;
 
+use gpuwhy_model::reading::Reading;
+
+use crate::Format;
 use crate::kernel_log::{
     Gatherer, KeepLimits, LogLine, Sender, Units, fact, is_about_cards, kmsg, log_line, scene,
 };
@@ -67,15 +70,41 @@ const OF_THE_SYSTEM: &[&str] = &[
     "nv-hostengine",
 ];
 
+/// Who writes into a log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Writers {
+    /// The kernel, and services between its lines.
+    Kernel,
+    /// Services alone.
+    Services,
+}
+
 /// Reads the log that begins with the first line, if one does.
 pub(super) fn read(lines: &[Line<'_>], context: &Context<'_>) -> Option<Block> {
     let first = lines.first()?.text.as_ref();
     if denied::is_denial(first, context) {
         return Some(denied::block(denied::length(lines)));
     }
-    if let Some(block) = entries::read(lines) {
-        return Some(block);
-    }
+    let (gatherer, taken) = entries::read(lines, Writers::Kernel).or_else(|| log(lines, Writers::Kernel))?;
+    Some(block(gatherer, taken))
+}
+
+/// Reads the log that begins with the first line, if one does in which only services write: the journal of some units.
+///
+/// What the kernel said meanwhile is not known by it.
+pub(super) fn read_services(lines: &[Line<'_>], _: &Context<'_>) -> Option<Block> {
+    let (gatherer, taken) =
+        entries::read(lines, Writers::Services).or_else(|| log(lines, Writers::Services))?;
+    let mut block = block(gatherer, taken);
+    block.scene.events = Reading::default();
+    block.scene.provenance.inputs = vec![Format::SystemLog.to_string()];
+    Some(block)
+}
+
+/// Gathers the log that begins with the first line, and returns how many lines it has. A line of the kernel is none in
+/// a log of services.
+fn log(lines: &[Line<'_>], writers: Writers) -> Option<(Gatherer, usize)> {
+    let first = lines.first()?.text.as_ref();
     let begins = is_separator(first) && lines.iter().skip(1).take(2).any(|line| begins_a_log(&line.text));
     if !begins && !begins_a_log(first) {
         return None;
@@ -88,6 +117,9 @@ pub(super) fn read(lines: &[Line<'_>], context: &Context<'_>) -> Option<Block> {
         if text.trim().is_empty() {
             next += 1;
             continue;
+        }
+        if writers == Writers::Services && is_of_kernel(text) {
+            return None;
         }
         let goes_on = if is_separator(text) {
             log.separate();
@@ -108,7 +140,13 @@ pub(super) fn read(lines: &[Line<'_>], context: &Context<'_>) -> Option<Block> {
         taken = next;
     }
     log.flush();
-    Some(block(log.gatherer, taken))
+    Some((log.gatherer, taken))
+}
+
+/// Returns whether a line is one of the kernel's.
+fn is_of_kernel(text: &str) -> bool {
+    let is_program = |found: &LogLine<'_>| matches!(found.sender, Sender::Program(_));
+    kmsg(text).is_some() || log_line(text).is_some_and(|found| !is_program(&found) && is_of_log(&found))
 }
 
 /// Makes the block of what was gathered.

@@ -300,6 +300,25 @@ fn services_in_a_journal_are_read_and_other_programs_are_left_to_others() {
 }
 
 #[test]
+fn a_log_of_services_alone_says_nothing_of_the_kernel() {
+    for text in [
+        "Nov 05 13:55:26 n1 systemd[1]: Starting NVIDIA fabric manager service...\n\
+         Nov 05 13:55:26 n1 sshd[9]: Accepted publickey for bob\n\
+         Nov 05 13:55:27 n1 systemd[1]: nvidia-fabricmanager.service: Failed with result 'exit-code'.",
+        "{\"__MONOTONIC_TIMESTAMP\":\"9\",\"_HOSTNAME\":\"n1\",\"SYSLOG_IDENTIFIER\":\"systemd\",\"MESSAGE\":\"nvidia-fabricmanager.service: Failed with result 'exit-code'.\"}",
+    ] {
+        let mut understood = understand(text);
+        assert_eq!(formats(&understood), [Format::SystemLog], "{text}");
+        assert_eq!(understood.unknown_lines, [0_u64; 0], "{text}");
+        let scene = understood.pieces.remove(0).scene;
+        assert!(scene.events.is_not_in_source(), "{text}");
+        assert_eq!(scene.provenance.inputs, ["log of services"]);
+        let service = &scene.machine.services.known().unwrap()[0];
+        assert_eq!((service.name.as_str(), service.failed), ("nvidia-fabricmanager", true), "{text}");
+    }
+}
+
+#[test]
 fn the_kernel_and_its_devices_are_known_from_its_start() {
     let scene = read(
         "[    0.000000] Linux version 6.8.0-45-generic (b@h) (gcc) #45-Ubuntu SMP\n\

@@ -40,7 +40,9 @@ fn first_row<'row>(cells: &[Cell<'row>]) -> Option<(u32, &'row str, Option<&'row
     let mut words = placed.words();
     let address = words.next()?;
     let display = words.next();
-    let has_address = pci_address(address).is_some();
+    // Other tools draw a number, a name and an address too; this one says behind one of them what is on.
+    let says_what_is_on = display.is_some() || behind.is_some() || !placed.is_whole;
+    let has_address = pci_address(address).is_some() && says_what_is_on;
     let has_words =
         said(address).known().is_none() && display.is_some_and(|word| BEHIND_ADDRESS.contains(&word));
     let is_other = OTHERS.iter().any(|begin| name.starts_with(begin));

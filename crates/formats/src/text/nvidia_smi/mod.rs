@@ -66,7 +66,8 @@ fn scene(tables: Vec<Table>, context: &Context<'_>) -> Scene {
     let library_version = tables.iter().rev().find_map(|table| table.library_version.clone());
     let begin = tables.first().and_then(|table| table.time);
     let has_time = begin.is_some();
-    let unnumbered: BTreeSet<u32> = tables.iter().flat_map(|table| table.unnumbered.iter().copied()).collect();
+    let unnumbered: BTreeSet<u32> =
+        tables.iter().flat_map(|table| table.unnumbered.iter().copied()).collect();
     let samples: Vec<Sample> = tables
         .into_iter()
         .map(|table| {

@@ -525,6 +525,9 @@ fn other_tables_are_none_of_this() {
         "| GPU | Name |\n|-----|------|\n| 0   | A100 |",
         "+-----+\n| HL-SMI Version:   hl-1.9 |\n| AIP  Name             Persistence-M| Bus-Id        Disp.A | Volatile Uncor-Events|",
         "|   5  HL-225              N/A  | 0000:0d:00.0     N/A |                   0  |",
+        "| 6       310       | OK              | 12.8              73             0       / 970   |\n\
+         | 0       3         | 0000:89:00.0    | 0                 2703 / 8192                    |\n\
+         +===================+=================+==================================================+",
         "| Processes:                                                                   |\n|  GPU        PID  Process Name          GTT_MEM  VRAM_MEM  MEM_USAGE     CU % |",
         "Fri Jun  8 07:42:08 2018",
         "Fri Jun  8 07:42:08 2018\nsomething",

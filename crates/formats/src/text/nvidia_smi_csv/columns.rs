@@ -214,8 +214,12 @@ impl Columns {
             // One name alone may be a word of a text, unless it has the tool's dots.
             return names.len() > 1 || names.iter().any(|name| name.contains('.') && values > 0);
         }
-        let is_of_cards =
-            holds(&[Column::Index, Column::Uuid, Column::Address, Column::Time, Column::Elapsed]);
+        let is_placed = holds(&[Column::Index, Column::Uuid, Column::Address]);
+        // Heat and power over time are those of anything, and rows of several devices would be one card's.
+        let is_over_time = holds(&[Column::Time, Column::Elapsed])
+            && (self.list.iter().any(|(column, _)| is_of_cards_only(*column))
+                || names.iter().any(|name| says_gpu(name)));
+        let is_of_cards = (is_placed || is_over_time) && !names.iter().any(|name| is_of_other_devices(name));
         let known = self.list.iter().filter(|(column, _)| *column != Column::Unknown).count();
         is_of_cards && values >= 2 && known * 2 > names.len() && !holds(&[Column::Pid])
     }
@@ -229,6 +233,36 @@ impl Columns {
     pub(super) fn is_of_processes(&self) -> bool {
         self.place(Column::Pid).is_some()
     }
+}
+
+/// Returns whether only cards have what a column holds: sensors of anything else have heat, power, clocks and fans too.
+fn is_of_cards_only(column: Column) -> bool {
+    matches!(column, Column::Card(value) if !matches!(
+        value,
+        Value::Temperature
+            | Value::Power
+            | Value::PowerLimit
+            | Value::PowerRequested
+            | Value::PowerDefault
+            | Value::PowerMaximum
+            | Value::Fan
+            | Value::GraphicsClock
+    ))
+}
+
+/// Returns whether the name of a column says that it is about GPUs.
+fn says_gpu(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    ["gpu", "cuda", "graphics"].iter().any(|word| name.contains(word))
+}
+
+/// Returns whether the name of a column is of cards of other makers, or of devices whose number nobody here reads.
+fn is_of_other_devices(name: &str) -> bool {
+    const WORDS: &[&str] = &["npu", "aicore", "davinci", "ascend", "tpu", "hpu"];
+    let name = name.to_ascii_lowercase();
+    let is_word = |word: &str| WORDS.contains(&word);
+    matches!(name.as_str(), "dev_id" | "chip_id" | "logic_id" | "phy_id")
+        || name.split(|letter: char| !letter.is_ascii_alphanumeric()).any(is_word)
 }
 
 /// Returns whether a text can be the name of a column.
@@ -625,6 +659,10 @@ mod tests {
             "power_limit_w,pstate,power_draw_w,temp_c",
             "0, 5 %, 7 MiB",
             "index,mem,cpu_percent,disk,net,users,load",
+            "time,dev_id,power,freq,temp",
+            "freq,temp,dev_id,power,time",
+            "timestamp,npu_id,aicore_util,power,temp,memory_used",
+            "time,temp,power,fan",
             "pid,cpu,mem,time",
         ] {
             assert!(Columns::heading(heading).is_none(), "{heading}");

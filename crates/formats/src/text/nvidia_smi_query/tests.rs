@@ -610,7 +610,9 @@ fn numbers_are_only_those_that_the_text_gives() {
     assert_eq!(called(&of_card, None), ["0000:a1:00.0"]);
     assert_eq!(called(rows, None), ["N"]);
     let with_head = |attached| {
-        format!("==============NVSMI LOG==============\n\nAttached GPUs                             : {attached}\n{of_card}")
+        format!(
+            "==============NVSMI LOG==============\n\nAttached GPUs                             : {attached}\n{of_card}"
+        )
     };
     assert_eq!(called(&with_head(8), None), ["0000:a1:00.0"], "one of eight");
     assert_eq!(called(&with_head(1), None), ["0"]);

@@ -48,10 +48,21 @@ const KNOWN: &[&str] = &[
 /// Begins of names that many files of numbers have, and what follows in names of metrics: a file of the kernel's may
 /// say `node_from 0` too.
 const KNOWN_BEHIND: &[(&str, &[&str])] = &[
-    ("go_", &["cgo_", "cpu_", "gc_", "godebug_", "goroutines", "info", "memstats_", "sched_", "sync_", "threads"]),
+    (
+        "go_",
+        &["cgo_", "cpu_", "gc_", "godebug_", "goroutines", "info", "memstats_", "sched_", "sync_", "threads"],
+    ),
     (
         "process_",
-        &["cpu_seconds", "max_fds", "network_", "open_fds", "resident_memory", "start_time_", "virtual_memory"],
+        &[
+            "cpu_seconds",
+            "max_fds",
+            "network_",
+            "open_fds",
+            "resident_memory",
+            "start_time_",
+            "virtual_memory",
+        ],
     ),
     (
         "node_",

@@ -250,9 +250,8 @@ fn metrics_that_nobody_here_knows_are_still_metrics() {
 
 #[test]
 fn names_with_numbers_in_other_files_are_no_metrics() {
-    let is_metrics = |text: &str| {
-        understand(text).pieces.iter().any(|piece| piece.format == Format::Prometheus)
-    };
+    let is_metrics =
+        |text: &str| understand(text).pieces.iter().any(|piece| piece.format == Format::Prometheus);
     for text in
         ["type 2\nversion_major 0\nnode_from 0\nnode_to 1\nweight 20\n", "process_id 4242\n", "go_on 1\n"]
     {

@@ -32,7 +32,8 @@ fn settle_unnumbered(scene: &mut Scene, part: &mut Scene) {
         return;
     }
     let of_part = same_as_in(scene, part);
-    let mut free = whole(scene).chain(whole(part)).map(|card| card.index.saturating_add(1)).max().unwrap_or(0);
+    let mut free =
+        whole(scene).chain(whole(part)).map(|card| card.index.saturating_add(1)).max().unwrap_or(0);
     let mut of_scene: Vec<(u32, u32)> = Vec::new();
     let mut of_new: Vec<(u32, u32)> = Vec::new();
     for card in whole(scene).filter(|card| card.is_unnumbered) {
@@ -80,8 +81,9 @@ fn same_as_in(scene: &Scene, part: &Scene) -> Vec<(u32, u32)> {
             (known.is_unnumbered || card.is_unnumbered)
                 && known.vendor == card.vendor
                 && !same.iter().any(|(_, taken)| *taken == known.index)
-                && by_unique_names(known, card)
-                    .unwrap_or(is_only || known.is_nameless() && card.is_nameless() && has_no_other_name(known, card))
+                && by_unique_names(known, card).unwrap_or(
+                    is_only || known.is_nameless() && card.is_nameless() && has_no_other_name(known, card),
+                )
         };
         if let Some(known) = whole(scene).find(is_it) {
             same.push((card.index, known.index));

@@ -278,9 +278,15 @@ fn a_number_that_no_text_gives_stands_for_no_other_card() {
     let excerpt = scene(vec![unnumbered(Some("0000:a1:00.0"))]);
     let list = || {
         let addresses = ["0000:3b:00.0", "0000:a1:00.0"];
-        scene(addresses.iter().zip(0..).map(|(address, index)| {
-            card(index, |card| card.pci_address = Reading::Known((*address).to_owned()))
-        }).collect())
+        scene(
+            addresses
+                .iter()
+                .zip(0..)
+                .map(|(address, index)| {
+                    card(index, |card| card.pci_address = Reading::Known((*address).to_owned()))
+                })
+                .collect(),
+        )
     };
     for parts in [[excerpt.clone(), list()], [list(), excerpt.clone()]] {
         let mut scene = merge(parts).scene;

@@ -120,8 +120,7 @@ fn check(scene: &Scene, limits: &Limits, findings: &mut Findings) {
 fn possible(scene: &Scene, card: &Card, heat: ApparentHeat) -> Draft {
     let mut draft = Draft::about_card(&RULE, card, text::summary_card());
     let reader = reader(scene, Reader::Nvml);
-    let evidence =
-        once(Signal::Temperature, heat.temperature.0, Unit::Celsius, reader, heat.words(card));
+    let evidence = once(Signal::Temperature, heat.temperature.0, Unit::Celsius, reader, heat.words(card));
     draft.agree_by(4.0, 0.5, evidence);
     draft.silent(4.0);
     draft.only_possible();

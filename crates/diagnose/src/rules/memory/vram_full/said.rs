@@ -225,16 +225,13 @@ fn listed_holder<'scene>(scene: &'scene Scene, server: &ServerMemory) -> Option<
         Some(Listed { pid: client.pid, name, bytes: *client.memory.known()? })
     });
     let largest = listed.max_by_key(|listed| listed.bytes)?;
-    let explains = largest.bytes.0 as f64 >= taken as f64 * HOLDER_SHARE && largest.bytes.0 <= server.total?.0;
+    let explains =
+        largest.bytes.0 as f64 >= taken as f64 * HOLDER_SHARE && largest.bytes.0 <= server.total?.0;
     (taken > 0 && explains).then_some(largest)
 }
 
 /// Judges a server that found a card taken, of which a list says by whom.
-fn judge_held(
-    servers: &[(&LogLine, &ServerMemory)],
-    server: &ServerMemory,
-    holder: &Listed<'_>,
-) -> Draft {
+fn judge_held(servers: &[(&LogLine, &ServerMemory)], server: &ServerMemory, holder: &Listed<'_>) -> Draft {
     let pid = u64::from(holder.pid.0);
     let summary = text::summary_held(holder.bytes, holder.name, pid);
     let mut draft = about_program(&RULE, summary).severity(Severity::Warn);

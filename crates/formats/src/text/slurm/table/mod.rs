@@ -39,8 +39,7 @@ fn is_date(text: &str) -> bool {
         return false;
     }
     let words: Vec<&str> = text.split_whitespace().take(8).collect();
-    (4..=7).contains(&words.len())
-        && words.iter().any(|word| word.matches(':').count() == 2)
+    (4..=7).contains(&words.len()) && words.iter().any(|word| word.matches(':').count() == 2)
 }
 
 fn rows(lines: &[Line<'_>], head: &Head) -> Block {
