@@ -42,9 +42,9 @@ mod tests {
     #[test]
     fn series_are_read_in_every_form_of_table() {
         for text in [
-            "| time (s) | temp (C) | power (W) |\n|---|---|---|\n| 0 | 60 | 300 |\n| 5 | 64 | 310 |\n",
-            "time (s)   temp (C)   power (W)\n0   60   300\n5   64   310\n",
-            "t_s  temp_c  power_w\n0    60      300\n5    64      310\n",
+            "| time (s) | temp (C) | power (W) | sm clock (MHz) |\n|---|---|---|---|\n| 0 | 60 | 300 | 1900 |\n| 5 | 64 | 310 | 1850 |\n",
+            "time (s)   temp (C)   power (W)   sm clock (MHz)\n0   60   300   1900\n5   64   310   1850\n",
+            "t_s  temp_c  power_w  sm_clock_mhz\n0    60      300      1900\n5    64      310      1850\n",
         ] {
             let block = block(text).unwrap_or_else(|| panic!("{text}"));
             assert_eq!(block.lines, text.lines().count(), "{text}");
@@ -59,6 +59,8 @@ mod tests {
     fn other_tables_are_left_alone() {
         for text in [
             "power  temp\nhigh  low\nlow  high\n",
+            // Anything has heat and power.
+            "| time (s) | temp (C) | power (W) |\n|---|---|---|\n| 0 | 60 | 300 |\n| 5 | 64 | 310 |\n",
             "| power limit | temp | clock |\n|---|---|---|\n| 300 W | 60 C | 1500 MHz |\n| 400 W | 70 C | 1600 MHz |\n",
             "the power and the temp of it\nare  high  a  b  c  d  e\n",
         ] {
