@@ -96,7 +96,8 @@ fn impossible_rows(scene: &Scene, torn: Vec<(&Card, Evidence)>) -> Draft {
     let mut cards: Vec<u32> = torn.iter().map(|(card, _)| card.parent.unwrap_or(card.index)).collect();
     cards.sort_unstable();
     cards.dedup();
-    let named: Vec<String> = cards.iter().map(u32::to_string).collect();
+    let mut named: Vec<String> = torn.iter().map(|(card, _)| called(card)).collect();
+    named.dedup();
     let mut draft = Draft::about_machine(&RULE, scene, text::summary_rows(named));
     if let [(only, _)] = torn.as_slice() {
         draft.finding.subject = card_subject(only);
@@ -116,9 +117,14 @@ fn finished(scene: &Scene, mut draft: Draft) -> Draft {
     draft
 }
 
+/// Returns what the card is called, for an instance its whole card.
+fn called(card: &Card) -> String {
+    card.parent.map_or_else(|| card.called(), |whole| whole.to_string())
+}
+
 /// Returns what cannot be about a card's list of processes.
 fn impossible_list(scene: &Scene, card: &Card) -> Option<Evidence> {
-    let words = |value: &str| -> Text { text::list_of_card(card.parent.unwrap_or(card.index), value) };
+    let words = |value: &str| -> Text { text::list_of_card(called(card), value) };
     let value = match &card.clients {
         Reading::Failed(Failure::Implausible { value }) => value.clone(),
         Reading::Known(clients) => {
@@ -135,7 +141,7 @@ fn impossible_memory(card: &Card) -> Option<Evidence> {
     let Reading::Failed(Failure::Implausible { value }) = &card.memory else {
         return None;
     };
-    let text = text::memory_of_card(card.parent.unwrap_or(card.index), value.as_str());
+    let text = text::memory_of_card(called(card), value.as_str());
     Some(once(Signal::VramUsed, value.as_str(), Unit::Text, Reader::Nvml, text))
 }
 
